@@ -1,0 +1,46 @@
+/**
+ * The one error a user sees: it says what went wrong, where, what was expected, what was got, and how to mend it.
+ */
+export interface LabErrorParts {
+  /** Stable machine-readable code, e.g. `config.unknown-key`. */
+  readonly code: string;
+  /** What went wrong, one sentence. */
+  readonly what: string;
+  /** Where: a key path, a file, a line, a kernel. */
+  readonly where?: string;
+  readonly expected?: string;
+  readonly got?: string;
+  /** How to mend it. */
+  readonly fix?: string;
+}
+
+/** An error that carries its parts across workers, the terminal and the page. */
+export class LabError extends Error {
+  readonly parts: LabErrorParts;
+  constructor(parts: LabErrorParts, options?: { cause?: unknown }) {
+    super(formatError(parts), options);
+    this.name = 'LabError';
+    this.parts = parts;
+  }
+  get code(): string {
+    return this.parts.code;
+  }
+}
+
+/** One line of text: `what (where): expected …, got …. fix`. */
+export function formatError(parts: LabErrorParts): string {
+  const where = parts.where ? ` at ${parts.where}` : '';
+  const detail = [
+    parts.expected === undefined ? '' : `expected ${parts.expected}`,
+    parts.got === undefined ? '' : `got ${parts.got}`,
+  ].filter(Boolean);
+  const tail = detail.length > 0 ? `: ${detail.join(', ')}` : '';
+  return `${parts.what}${where}${tail}.${parts.fix ? ` ${parts.fix}` : ''}`;
+}
+
+/** Turns anything thrown (also an error that crossed a worker boundary as a plain object) into error parts. */
+export function errorParts(thrown: unknown): LabErrorParts {
+  if (thrown instanceof LabError) return thrown.parts;
+  if (thrown instanceof Error) return { code: 'internal', what: thrown.message || thrown.name };
+  return { code: 'internal', what: String(thrown) };
+}

@@ -1,0 +1,202 @@
+/**
+ * What the trainer needs from an engine. `webgpu` (our kernels) and `tfjs` (reference) implement it; the trainer knows
+ * no other way to touch a model. All methods that touch the device are asynchronous and must not be interleaved: one
+ * call at a time.
+ */
+import type { ModelShape } from './parameters';
+
+export type EngineKind = 'webgpu' | 'tfjs';
+
+/**
+ * The models an engine can hold: `policy` is trained; `critic` exists when the critic is separate; `reference` is the
+ * frozen policy of the KL term; `writer` is the frozen summary writer. All share one shape.
+ */
+export type ModelRole = 'policy' | 'critic' | 'reference' | 'writer';
+
+/** R token rows packed without padding; P of the T tokens are mask-1 ("trainable"). */
+export interface PackedRows {
+  /** [T] token ids of all rows, one after the other. */
+  readonly ids: Uint32Array;
+  /** [R + 1] row r is ids[rowStart[r] .. rowStart[r+1]). Positions count from 0 in each row. */
+  readonly rowStart: Uint32Array;
+  /** [P] indices into `ids` of the mask-1 tokens, ascending. Never the first token of a row: token i is predicted from
+   *  the hidden state at i − 1 of the same row. */
+  readonly trainable: Uint32Array;
+  /** [R + 1] row r owns trainable[trainableStart[r] .. trainableStart[r+1]). */
+  readonly trainableStart: Uint32Array;
+}
+
+/** Per trainable token, of one forward pass. All [P]. */
+export interface Scores {
+  /** log π(token | prefix), full softmax at temperature 1. */
+  readonly logp: Float32Array;
+  /** Entropy of the full softmax, nats. */
+  readonly entropy: Float32Array;
+  /** V(prefix before the token). */
+  readonly values: Float32Array;
+}
+
+/** One decoding request: extend the cache of `slot` by `feed`, then sample. */
+export interface DecodeJob {
+  /** Cache slot, 0 ≤ slot < slots given to `openSlots`. A slot appears at most once in a call. */
+  readonly slot: number;
+  /** Number of cache positions of this slot that stay valid; `feed` is written from there on. 0 starts a new context. */
+  readonly start: number;
+  /** Tokens to feed (at least one). Includes the last sampled token of the previous call, which was never fed. */
+  readonly feed: Uint32Array;
+  /** Token fed at position start − 1 (for `previousToken`); ignored when start is 0. */
+  readonly previous: number;
+  /** Sampling ends after this token. */
+  readonly stop: number;
+  /** Most tokens to sample; ends without `stop` when reached. */
+  readonly cap: number;
+  /** Random stream: number of the rollout, unsigned 32-bit. */
+  readonly stream: number;
+  /** Random index of the first sampled token: tokens sampled so far in this rollout. */
+  readonly index: number;
+}
+
+/** What one job sampled. All arrays have the same length n, 1 ≤ n ≤ cap. */
+export interface DecodeResult {
+  readonly ids: Uint32Array;
+  /** Behaviour log-probability of each id, full softmax at temperature 1. */
+  readonly logp: Float32Array;
+  /** Value head of the decoding model before each id. */
+  readonly values: Float32Array;
+}
+
+/** Randomness of a decode call: draw = threefry(key, stream, index), see core/rng. */
+export interface DecodeOptions {
+  readonly key: readonly [number, number];
+}
+
+/** One optimiser step's worth of rows ("minibatch"): whole rollouts, or whole groups under `outcome`. */
+export interface UpdateBatch extends PackedRows {
+  /** [R] 0 execution, 1 summary. */
+  readonly kind: Uint8Array;
+  /** [R] rollout number; rows of a rollout are neighbours. Only equality matters. */
+  readonly rollout: Uint32Array;
+  /** [P] behaviour log-probs. */
+  readonly oldLogp: Float32Array;
+  /** [P] advantages, already scaled. */
+  readonly advantages: Float32Array;
+  /** [P] value targets. */
+  readonly targets: Float32Array;
+  /** [P] values before the iteration's updates (for the value clip). */
+  readonly oldValues: Float32Array;
+  /** [P] log-probs of the reference policy; required when klCoef > 0. */
+  readonly referenceLogp?: Float32Array;
+}
+
+export type LossNorm = 'token' | 'segment' | 'rollout' | 'split';
+
+/** Loss of one optimiser step (ALGORITHM section 4). */
+export interface LossOptions {
+  /** `ppo`: clipped surrogate. `clone`: negative log-likelihood of the trainable tokens (behaviour cloning). */
+  readonly objective: 'ppo' | 'clone';
+  readonly lossNorm: LossNorm;
+  /** false: summary tokens leave L_π, H, k3 and their denominators; they stay in L_V. */
+  readonly trainSummary: boolean;
+  /** Weight of the policy term: 1 for the policy, 0 for a separate critic. */
+  readonly policyCoef: number;
+  /** c_V; 0 when the critic is separate and this is the policy. */
+  readonly valueCoef: number;
+  /** c_H */
+  readonly entropyCoef: number;
+  /** β */
+  readonly klCoef: number;
+  /** ε */
+  readonly clip: number;
+  /** ε_v; 0 switches the value clip off. */
+  readonly valueClip: number;
+}
+
+export interface OptimiserOptions {
+  readonly learningRate: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  /** Global gradient-norm clip; 0 switches it off. */
+  readonly gradClip: number;
+}
+
+/** Sums over one optimiser step, divided by the step-wide denominators. */
+export interface UpdateStats {
+  /** L, the whole loss. */
+  readonly loss: number;
+  readonly policyLoss: number;
+  readonly valueLoss: number;
+  /** Mean over policy tokens, nats. */
+  readonly entropy: number;
+  /** mean(ρ − 1 − ln ρ) over policy tokens. */
+  readonly kl: number;
+  /** Share of policy tokens with |ρ − 1| > ε. */
+  readonly clipFraction: number;
+  /** max |ρ − 1| over policy tokens. */
+  readonly maxRatioError: number;
+  /** Norm of the gradient before clipping. */
+  readonly gradNorm: number;
+  /** Policy tokens |M|. */
+  readonly policyTokens: number;
+  /** Tokens of L_V, |M_V|. */
+  readonly valueTokens: number;
+  /** Whether loss or gradient held a NaN or an infinity; the parameters are then left as they were. */
+  readonly nonFinite: boolean;
+}
+
+export type AdvantageMode = 'paper' | 'uncorrected' | 'stitched' | 'last-only';
+
+/** Trainable tokens of whole rollouts, as flat arrays. */
+export interface AdvantageBatch {
+  /** [P] values of trainable tokens, rows of a rollout in order. */
+  readonly values: Float32Array;
+  /** [R + 1] */
+  readonly trainableStart: Uint32Array;
+  /** [N + 1] rollout n owns rows rolloutStart[n] .. rolloutStart[n+1]. */
+  readonly rolloutStart: Uint32Array;
+  /** [N] terminal reward. */
+  readonly rewards: Float32Array;
+  /** [R] λ of each row (all equal within a rollout unless lambdaScope is `segment`). */
+  readonly lambda: Float32Array;
+}
+
+export interface AdvantageOptions {
+  readonly mode: AdvantageMode;
+  readonly gamma: number;
+  readonly valueTarget: 'local' | 'corrected';
+}
+
+/** Optimiser state of one model, for checkpoints. */
+export interface OptimiserState {
+  readonly m: Float32Array;
+  readonly v: Float32Array;
+  readonly step: number;
+}
+
+export interface PolicyEngine {
+  readonly kind: EngineKind;
+  readonly shape: ModelShape;
+  /** Bytes of device memory the engine holds now. */
+  deviceBytes(): number;
+  /** Creates or overwrites a model from flat parameters (parameterLayout(shape).total floats); zeroes its optimiser. */
+  setParameters(role: ModelRole, parameters: Float32Array): Promise<void>;
+  getParameters(role: ModelRole): Promise<Float32Array>;
+  setOptimiser(role: ModelRole, state: OptimiserState): Promise<void>;
+  getOptimiser(role: ModelRole): Promise<OptimiserState>;
+  /** Makes room for `slots` KV caches of `positions` each for a model. Idempotent for the same numbers. */
+  openSlots(role: ModelRole, slots: number, positions: number): Promise<void>;
+  /** Prefills and samples; results in the order of the jobs. A job's result does not depend on the other jobs. */
+  decode(role: ModelRole, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]>;
+  /** Forward pass without gradient. */
+  score(role: ModelRole, rows: PackedRows): Promise<Scores>;
+  /** Eq. 13–15 on the device. `outcome` has no values and is computed in core. */
+  advantages(
+    batch: AdvantageBatch,
+    options: AdvantageOptions,
+  ): Promise<{ advantages: Float32Array; targets: Float32Array }>;
+  /** Gradient of one optimiser step without applying it (for tests and the gradient check). */
+  gradient(role: ModelRole, batch: UpdateBatch, loss: LossOptions): Promise<{ stats: UpdateStats; gradient: Float32Array }>;
+  /** One optimiser step; micro-batches inside, sums divided once. */
+  update(role: ModelRole, batch: UpdateBatch, loss: LossOptions, optimiser: OptimiserOptions): Promise<UpdateStats>;
+  dispose(): void;
+}
