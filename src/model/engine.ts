@@ -195,7 +195,11 @@ export interface PolicyEngine {
     options: AdvantageOptions,
   ): Promise<{ advantages: Float32Array; targets: Float32Array }>;
   /** Gradient of one optimiser step without applying it (for tests and the gradient check). */
-  gradient(role: ModelRole, batch: UpdateBatch, loss: LossOptions): Promise<{ stats: UpdateStats; gradient: Float32Array }>;
+  gradient(
+    role: ModelRole,
+    batch: UpdateBatch,
+    loss: LossOptions,
+  ): Promise<{ stats: UpdateStats; gradient: Float32Array }>;
   /** One optimiser step; micro-batches inside, sums divided once. */
   update(role: ModelRole, batch: UpdateBatch, loss: LossOptions, optimiser: OptimiserOptions): Promise<UpdateStats>;
   dispose(): void;

@@ -54,7 +54,8 @@ export const PARAMETER_ALIGNMENT = 64;
 export function blockParameter(layer: number, name: BlockParameter): string {
   return `h.${layer}.${name}`;
 }
-export type BlockParameter = `${'ln_1' | 'ln_2' | 'attn.qkv' | 'attn.proj' | 'mlp.fc' | 'mlp.proj'}.${'weight' | 'bias'}`;
+export type BlockParameter =
+  `${'ln_1' | 'ln_2' | 'attn.qkv' | 'attn.proj' | 'mlp.fc' | 'mlp.proj'}.${'weight' | 'bias'}`;
 
 /** Builds the layout of a shape. `attn.qkv` packs query, key, value along the output axis, each head-major. */
 export function parameterLayout(shape: ModelShape): ParameterLayout {

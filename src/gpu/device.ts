@@ -1,0 +1,103 @@
+/**
+ * The sole place that asks for an adapter and a device. Everything on the GPU goes through a `GpuContext`, which counts
+ * bytes, labels objects and caches pipelines.
+ */
+import { LabError } from '../core/errors';
+
+/** What a user is told about the adapter; stored with every run. */
+export interface AdapterSummary {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly description: string;
+  readonly features: readonly string[];
+  readonly subgroupMinSize?: number;
+  readonly limits: Readonly<Record<(typeof reportedLimits)[number], number>>;
+}
+
+const reportedLimits = [
+  'maxStorageBufferBindingSize',
+  'maxBufferSize',
+  'maxUniformBufferBindingSize',
+  'maxStorageBuffersPerShaderStage',
+  'maxComputeWorkgroupStorageSize',
+  'maxComputeInvocationsPerWorkgroup',
+  'maxComputeWorkgroupsPerDimension',
+] as const;
+
+const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query', 'shader-f16', 'subgroups'];
+
+/** A device with bookkeeping. Create with `acquireDevice`; `dispose` destroys it. */
+export class GpuContext {
+  private allocated = 0;
+  constructor(
+    readonly device: GPUDevice,
+    readonly adapter: AdapterSummary,
+  ) {}
+  /** Bytes of all living buffers made by `createBuffer`. */
+  get bytes(): number {
+    return this.allocated;
+  }
+  /** A labelled buffer, counted until `destroyBuffer`. `size` in bytes is rounded up to a multiple of 16. */
+  createBuffer(label: string, size: number, usage: GPUBufferUsageFlags): GPUBuffer {
+    const rounded = Math.max(16, Math.ceil(size / 16) * 16);
+    const limit = this.device.limits.maxBufferSize;
+    if (rounded > limit)
+      throw new LabError({
+        code: 'gpu.buffer-too-large',
+        what: 'A GPU buffer would exceed what this adapter allows',
+        where: label,
+        expected: `at most ${limit} bytes`,
+        got: `${rounded} bytes`,
+        fix: 'Lower episodes, microBatchTokens or the model size.',
+      });
+    const buffer = this.device.createBuffer({ label, size: rounded, usage });
+    this.allocated += rounded;
+    return buffer;
+  }
+  destroyBuffer(buffer: GPUBuffer): void {
+    this.allocated -= buffer.size;
+    buffer.destroy();
+  }
+  dispose(): void {
+    this.device.destroy();
+  }
+}
+
+/**
+ * Asks for an adapter and a device with the adapter's own limits.
+ * @param gpu `navigator.gpu`, or Dawn's object in Node; undefined where WebGPU is missing
+ * @throws `gpu.missing` without WebGPU, `gpu.no-adapter` without an adapter
+ */
+export async function acquireDevice(gpu: GPU | undefined): Promise<GpuContext> {
+  if (!gpu)
+    throw new LabError({
+      code: 'gpu.missing',
+      what: 'This browser has no WebGPU',
+      expected: 'navigator.gpu',
+      got: 'undefined',
+      fix: 'Use a current Chrome, Edge, Firefox or Safari, over https or localhost.',
+    });
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+  if (!adapter)
+    throw new LabError({
+      code: 'gpu.no-adapter',
+      what: 'WebGPU is there but found no graphics adapter',
+      fix: 'Switch hardware acceleration on, update the driver, or on Linux install Vulkan drivers.',
+    });
+  const limits: Record<string, number> = {};
+  for (const name of reportedLimits) limits[name] = adapter.limits[name];
+  const device = await adapter.requestDevice({
+    label: 'compaction-lab',
+    requiredFeatures: wantedFeatures.filter((f) => adapter.features.has(f)),
+    requiredLimits: limits,
+  });
+  const info = adapter.info;
+  return new GpuContext(device, {
+    vendor: info.vendor,
+    architecture: info.architecture,
+    description: info.description || info.device,
+    features: [...adapter.features].sort(),
+    subgroupMinSize: info.subgroupMinSize,
+    limits: limits as AdapterSummary['limits'],
+  });
+}
