@@ -1,0 +1,26 @@
+/** The texts of `lab --help` and `lab <command> --help`. */
+import type { Command } from './command';
+
+/** Overview of all commands. */
+export function overview(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map((command) => command.name.length));
+  const lines = commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`);
+  return `lab: CompactionRL on the command line (WebGPU through Dawn)
+
+Usage: npm run --silent lab -- <command> [arguments]
+
+${lines.join('\n')}
+
+lab <command> --help tells more. Results are JSON lines on stdout; progress and errors go to stderr.
+Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
+`;
+}
+
+/** One command with its flags. */
+export function commandHelp(command: Command): string {
+  const options = Object.entries(command.options ?? {});
+  const names = options.map(([name, spec]) => `--${name}${spec.type === 'string' ? ' <value>' : ''}`);
+  const width = Math.max(0, ...names.map((name) => name.length));
+  const lines = options.map(([, spec], i) => `  ${names[i]!.padEnd(width)}  ${spec.help}`);
+  return `${command.summary}\n\nUsage: lab ${command.usage}\n${lines.length > 0 ? `\n${lines.join('\n')}\n` : ''}`;
+}
