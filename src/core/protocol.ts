@@ -1,0 +1,210 @@
+/**
+ * Messages between the trainer and whoever watches it (page, command line, store). Plain structured-cloneable data.
+ */
+import type { RunConfig } from './config';
+import type { LabErrorParts } from './errors';
+import type { Rollout } from './trajectory';
+
+/** Success on held-out tasks. */
+export interface EvalSummary {
+  /** Share of episodes solved. */
+  readonly success: number;
+  readonly episodes: number;
+  /** Solved and total, by compactions the instance requires (index = compactions). */
+  readonly byCompactions: readonly { readonly solved: number; readonly episodes: number }[];
+  /** Success on instances that need at least one compaction; null when there is none. */
+  readonly successNeedingCompaction: number | null;
+  readonly meanTurns: number;
+  readonly meanCompactions: number;
+  readonly meanSummaryTokens: number;
+  readonly factRecall: number | null;
+}
+
+export type AlarmCode = 'non-finite' | 'ratio-not-one' | 'zero-advantages' | 'kl-limit' | 'killed-command';
+export interface Alarm {
+  readonly code: AlarmCode;
+  readonly message: string;
+}
+
+/** Metrics of one iteration (definitions: src/core/metrics.ts). Time fields end in `Ms` and are the only ones that may differ between equal runs. */
+export interface IterationRecord {
+  readonly iteration: number;
+  /** Cumulative tokens fed in training rollouts, re-prefill after compactions included. */
+  readonly envTokens: number;
+  /** Mean success and reward of this iteration's training rollouts. */
+  readonly trainSuccess: number;
+  readonly meanReturn: number;
+  readonly loss: number;
+  readonly policyLoss: number;
+  readonly valueLoss: number;
+  readonly entropy: number;
+  readonly kl: number;
+  readonly clipFraction: number;
+  readonly gradNorm: number;
+  /** max |ρ − 1| of the recomputed log-probs before the first update. */
+  readonly ratioError: number;
+  readonly explainedVariance: number | null;
+  readonly explainedVarianceExecution: number | null;
+  readonly explainedVarianceSummary: number | null;
+  /** Mean tokens of a summary; null without a compaction. */
+  readonly summaryTokens: number | null;
+  /** Mean per rollout. */
+  readonly compactions: number;
+  readonly turns: number;
+  readonly factRecall: number | null;
+  /** Mean advantage by segment index in the rollout. */
+  readonly advantageBySegment: readonly number[];
+  /** Share of each stop reason. */
+  readonly stops: Readonly<Record<string, number>>;
+  readonly policyTokens: number;
+  readonly learningRate: number;
+  /** The policy update was skipped because every advantage was zero. */
+  readonly updateSkipped: boolean;
+  readonly alarms: readonly Alarm[];
+  readonly evalComp?: EvalSummary;
+  readonly evalSingle?: EvalSummary;
+  readonly rolloutMs: number;
+  readonly updateMs: number;
+  readonly evalMs: number;
+}
+
+export type TrainerPhase = 'rollout' | 'advantages' | 'update' | 'evaluate' | 'save';
+export type TrainerStatus = 'idle' | 'preparing' | 'running' | 'paused' | 'finished' | 'stopped' | 'failed';
+
+/** Progress of one run. */
+export interface Progress {
+  readonly runId: string;
+  readonly status: TrainerStatus;
+  readonly phase: TrainerPhase | null;
+  readonly iteration: number;
+  readonly iterations: number;
+  /** Text of what is going on now, e.g. "compiling kernels". */
+  readonly note: string;
+  readonly elapsedMs: number;
+  /** Estimated time left; null until one iteration is done. */
+  readonly remainingMs: number | null;
+}
+
+/**
+ * Live view of one training rollout (slot 0). `tokens` lists token ids appended to the context; `kind` says who wrote
+ * them; a `compact` event empties the context, after which the new context follows as `context` tokens.
+ */
+export type WatchEvent =
+  | {
+      readonly type: 'start';
+      readonly rollout: number;
+      readonly instruction: string;
+      readonly window: number;
+      readonly reserve: number;
+      readonly turnLimit: number;
+    }
+  | {
+      readonly type: 'tokens';
+      readonly kind: 'context' | 'action' | 'observation' | 'summary';
+      readonly ids: readonly number[];
+      readonly text: string;
+    }
+  | { readonly type: 'compact'; readonly summary: string; readonly tokensBefore: number; readonly tokensAfter: number }
+  | { readonly type: 'end'; readonly stop: string; readonly reward: number };
+
+export type TrainerEvent =
+  | { readonly type: 'progress'; readonly progress: Progress }
+  | { readonly type: 'iteration'; readonly runId: string; readonly record: IterationRecord }
+  | { readonly type: 'watch'; readonly runId: string; readonly events: readonly WatchEvent[] }
+  | { readonly type: 'failed'; readonly runId: string; readonly error: LabErrorParts };
+
+/** What is known of a run before and after it is done. */
+export interface RunHeader {
+  readonly runId: string;
+  readonly config: RunConfig;
+  readonly seed: number;
+  /** Preset it was started from, for display. */
+  readonly preset: string | null;
+  readonly createdAt: string;
+  readonly adapter: string;
+  readonly engine: string;
+  /** Build: commit or version. */
+  readonly build: string;
+}
+
+/** A resumable point: both models, both optimisers, counters. */
+export interface Checkpoint {
+  /** Iterations completed. */
+  readonly iteration: number;
+  readonly envTokens: number;
+  readonly policy: ModelState;
+  readonly critic: ModelState | null;
+  readonly elapsedMs: number;
+}
+export interface ModelState {
+  readonly parameters: Float32Array;
+  readonly m: Float32Array;
+  readonly v: Float32Array;
+  readonly step: number;
+}
+
+/**
+ * Where a run writes. Each call is durable when its promise resolves; an iteration is reported to watchers only after
+ * `saveIteration` resolved.
+ */
+export interface Sink {
+  saveHeader(header: RunHeader): Promise<void>;
+  /** One transaction: metrics, trajectories and checkpoint of one iteration. */
+  saveIteration(
+    runId: string,
+    record: IterationRecord,
+    rollouts: readonly Rollout[],
+    checkpoint: Checkpoint,
+  ): Promise<void>;
+  saveStatus(runId: string, status: TrainerStatus): Promise<void>;
+  /** The last checkpoint and all records of a run; null when unknown. */
+  loadRun(
+    runId: string,
+  ): Promise<{ header: RunHeader; records: IterationRecord[]; checkpoint: Checkpoint | null } | null>;
+}
+
+/** A run in the list a page shows. */
+export interface RunSummary {
+  readonly header: RunHeader;
+  readonly status: TrainerStatus;
+  readonly iterations: number;
+  readonly lastEvalSuccess: number | null;
+  /** Bytes kept on disk. */
+  readonly sizeBytes: number;
+}
+
+/** The device as the page and `lab device` show it. */
+export interface DeviceReport {
+  readonly available: boolean;
+  readonly description: string;
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly features: readonly string[];
+  readonly error: LabErrorParts | null;
+}
+
+/**
+ * The trainer worker as the page sees it, over Comlink (src/run/client.ts). One run at a time; `start` while another run is
+ * active pauses that one first.
+ */
+export interface TrainerApi {
+  device(): Promise<DeviceReport>;
+  /** Registers the listener for all events; later calls replace it. */
+  subscribe(listener: (event: TrainerEvent) => void): Promise<void>;
+  /** Starts a run and resolves with its id once it is recorded. */
+  start(request: { config: unknown; seed: number; preset: string | null }): Promise<string>;
+  /** Continues a stored run from its last completed iteration. */
+  resume(runId: string): Promise<void>;
+  pause(): Promise<void>;
+  /** Runs until the next phase ends, then pauses again. Starts nothing when no run is active. */
+  step(): Promise<void>;
+  stop(): Promise<void>;
+  listRuns(): Promise<RunSummary[]>;
+  loadRecords(runId: string): Promise<IterationRecord[]>;
+  loadRollouts(runId: string, iteration: number): Promise<Rollout[]>;
+  /** The run as JSONL (one rollout a line), for download. */
+  exportTrajectories(runId: string): Promise<Blob>;
+  /** The last policy as safetensors, for download. */
+  exportCheckpoint(runId: string): Promise<Blob>;
+  deleteRun(runId: string): Promise<void>;
+}
