@@ -3,7 +3,17 @@
  * no other way to touch a model. All methods that touch the device are asynchronous and must not be interleaved: one
  * call at a time.
  */
+import type { AdvantageBatch, AdvantageOptions, LossOptions, UpdateStats } from '../core/training-types';
 import type { ModelShape } from './parameters';
+
+export type {
+  AdvantageBatch,
+  AdvantageMode,
+  AdvantageOptions,
+  LossNorm,
+  LossOptions,
+  UpdateStats,
+} from '../core/training-types';
 
 export type EngineKind = 'webgpu' | 'tfjs';
 
@@ -88,29 +98,6 @@ export interface UpdateBatch extends PackedRows {
   readonly referenceLogp?: Float32Array;
 }
 
-export type LossNorm = 'token' | 'segment' | 'rollout' | 'split';
-
-/** Loss of one optimiser step (ALGORITHM section 4). */
-export interface LossOptions {
-  /** `ppo`: clipped surrogate. `clone`: negative log-likelihood of the trainable tokens (behaviour cloning). */
-  readonly objective: 'ppo' | 'clone';
-  readonly lossNorm: LossNorm;
-  /** false: summary tokens leave L_π, H, k3 and their denominators; they stay in L_V. */
-  readonly trainSummary: boolean;
-  /** Weight of the policy term: 1 for the policy, 0 for a separate critic. */
-  readonly policyCoef: number;
-  /** c_V; 0 when the critic is separate and this is the policy. */
-  readonly valueCoef: number;
-  /** c_H */
-  readonly entropyCoef: number;
-  /** β */
-  readonly klCoef: number;
-  /** ε */
-  readonly clip: number;
-  /** ε_v; 0 switches the value clip off. */
-  readonly valueClip: number;
-}
-
 export interface OptimiserOptions {
   readonly learningRate: number;
   readonly beta1: number;
@@ -118,52 +105,6 @@ export interface OptimiserOptions {
   readonly epsilon: number;
   /** Global gradient-norm clip; 0 switches it off. */
   readonly gradClip: number;
-}
-
-/** Sums over one optimiser step, divided by the step-wide denominators. */
-export interface UpdateStats {
-  /** L, the whole loss. */
-  readonly loss: number;
-  readonly policyLoss: number;
-  readonly valueLoss: number;
-  /** Mean over policy tokens, nats. */
-  readonly entropy: number;
-  /** mean(ρ − 1 − ln ρ) over policy tokens. */
-  readonly kl: number;
-  /** Share of policy tokens with |ρ − 1| > ε. */
-  readonly clipFraction: number;
-  /** max |ρ − 1| over policy tokens. */
-  readonly maxRatioError: number;
-  /** Norm of the gradient before clipping. */
-  readonly gradNorm: number;
-  /** Policy tokens |M|. */
-  readonly policyTokens: number;
-  /** Tokens of L_V, |M_V|. */
-  readonly valueTokens: number;
-  /** Whether loss or gradient held a NaN or an infinity; the parameters are then left as they were. */
-  readonly nonFinite: boolean;
-}
-
-export type AdvantageMode = 'paper' | 'uncorrected' | 'stitched' | 'last-only';
-
-/** Trainable tokens of whole rollouts, as flat arrays. */
-export interface AdvantageBatch {
-  /** [P] values of trainable tokens, rows of a rollout in order. */
-  readonly values: Float32Array;
-  /** [R + 1] */
-  readonly trainableStart: Uint32Array;
-  /** [N + 1] rollout n owns rows rolloutStart[n] .. rolloutStart[n+1]. */
-  readonly rolloutStart: Uint32Array;
-  /** [N] terminal reward. */
-  readonly rewards: Float32Array;
-  /** [R] λ of each row (all equal within a rollout unless lambdaScope is `segment`). */
-  readonly lambda: Float32Array;
-}
-
-export interface AdvantageOptions {
-  readonly mode: AdvantageMode;
-  readonly gamma: number;
-  readonly valueTarget: 'local' | 'corrected';
 }
 
 /** Optimiser state of one model, for checkpoints. */
