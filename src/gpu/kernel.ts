@@ -50,7 +50,7 @@ const bufferTypes: Record<BindingKind, GPUBufferBindingType> = {
 const compiled = new WeakMap<GpuContext, Map<string, Promise<Kernel>>>();
 
 /**
- * Compiles a kernel once per context, descriptor name and constants.
+ * Compiles a kernel once per context, descriptor name, code and constants.
  * @throws `gpu.shader` with line, column and source line when the WGSL does not compile
  */
 export function compileKernel(context: GpuContext, descriptor: KernelDescriptor): Promise<Kernel> {
@@ -59,7 +59,8 @@ export function compileKernel(context: GpuContext, descriptor: KernelDescriptor)
     cache = new Map();
     compiled.set(context, cache);
   }
-  const key = `${descriptor.name} ${JSON.stringify(descriptor.constants ?? {})}`;
+  // The code is part of the key: generated kernels (decode-fused) and mutated ones (tests) share a name.
+  const key = `${descriptor.name} ${JSON.stringify(descriptor.constants ?? {})} ${descriptor.code}`;
   let kernel = cache.get(key);
   if (!kernel) {
     kernel = compile(context, descriptor);
