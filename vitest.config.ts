@@ -1,5 +1,9 @@
+import { playwright } from '@vitest/browser-playwright';
 import { defineConfig } from 'vitest/config';
+import { chromiumFlags, findChromium } from './.ci/chromium.mjs';
+import site from './vite.config.ts'; // with extension: Vite loads its configuration natively
 
+/** Unit: pure code in Node. Gpu: kernels and engine on Dawn. Browser: modules inside Chromium. E2e: the built site. */
 export default defineConfig({
   test: {
     projects: [
@@ -9,10 +13,42 @@ export default defineConfig({
           name: 'gpu',
           include: ['test/gpu/**/*.test.ts'],
           environment: 'node',
-          pool: 'forks',
+          // tfjs' deep imports (its gradients) are not loadable by Node as they are; one inlined copy for all of them.
+          server: { deps: { inline: [/@tensorflow\//] } },
+          pool: 'forks', // Dawn must not share a process with other tests' instances
           maxWorkers: 2,
           testTimeout: 60_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        resolve: site.resolve,
+        worker: site.worker,
+        // Found before the first test runs: an import found later would reload the page in mid-test.
+        optimizeDeps: { entries: ['test/browser/**/*.test.ts', 'src/{ui,run,store,notebook,env}/**/*.ts'] },
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          browser: {
+            enabled: true,
+            headless: true,
+            screenshotFailures: false,
+            provider: playwright({ launchOptions: { executablePath: findChromium(), args: chromiumFlags() } }),
+            instances: [{ browser: 'chromium' }],
+          },
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          environment: 'node',
+          globalSetup: ['test/e2e/global-setup.ts'],
+          maxWorkers: 1, // one Chromium at a time: software WebGPU takes every core
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
     ],
