@@ -1,0 +1,28 @@
+/**
+ * The cell registry. A new kind of cell is one file in `cells/` and one line here; documents, links, drafts and the
+ * page's insertion menu follow. Defaults of a released kind never change: links leave out what equals its default.
+ */
+import * as v from 'valibot';
+import { experimentCell } from './cells/experiment';
+import { proseCell } from './cells/prose';
+
+export type { ExperimentCell } from './cells/experiment';
+export type { ProseCell } from './cells/prose';
+
+export const cellTypes = {
+  prose: proseCell,
+  experiment: experimentCell,
+} as const;
+
+export type CellKind = keyof typeof cellTypes;
+export const cellKinds = Object.keys(cellTypes) as CellKind[];
+
+/** One cell of any kind. */
+export type Cell = Readonly<v.InferOutput<(typeof cellTypes)[CellKind]['schema']>>;
+
+export const cellSchema = v.variant('kind', [proseCell.schema, experimentCell.schema]);
+
+/** A fresh cell of a kind. */
+export function blankCell(kind: CellKind): Cell {
+  return cellTypes[kind].blank();
+}
