@@ -2,7 +2,7 @@
  * Cross-segment generalised advantage estimation in float64: the reference of shaders/advantages.wgsl.
  * Source: CompactionRL Eq. 13–15, ALGORITHM section 3.
  */
-import { deviation, mean } from './statistics-basic';
+import { mean, variance } from './metrics';
 import type { AdvantageBatch, AdvantageOptions, Numbers } from './training-types';
 
 export type LambdaScope = 'rollout' | 'segment' | 'fixed';
@@ -20,15 +20,17 @@ export function lengthAdaptiveLambda(length: number, alpha = 1.5): number {
  * λ of every row.
  * @param trainableStart [R + 1] tokens of each row
  * @param rolloutStart [N + 1] rows of each rollout
- * @param options `rollout`: l counts the tokens of the rollout; `segment`: those of the row; `fixed`: `lambda` for all
+ * @param scope `rollout`: l counts the tokens of the rollout; `segment`: those of the row; `fixed`: `lambda` for all
+ * @param lambda λ under `fixed`
  * @returns [R]
  */
-export function lambdaOf(
+export function lambdaPerRow(
   trainableStart: Numbers,
   rolloutStart: Numbers,
-  options: { readonly scope: LambdaScope; readonly alpha?: number; readonly lambda?: number },
+  scope: LambdaScope,
+  lambda = 1,
+  alpha = 1.5,
 ): Float64Array<ArrayBuffer> {
-  const { scope, alpha = 1.5, lambda = 1 } = options;
   const out = new Float64Array(trainableStart.length - 1).fill(lambda);
   if (scope === 'fixed') return out;
   for (let n = 0; n + 1 < rolloutStart.length; n++) {
@@ -100,37 +102,23 @@ export function computeAdvantages(
 /**
  * Advantage without a critic: (R − mean)/(std + 1e-6) over the rollouts of a group (population std), 0 where all rewards
  * of the group are equal. Each rollout counts once, however many segments it has. Source: SUPO, GRPO; `outcome`.
- * @param rewards [N]
- * @param groups [N] task instance of each rollout; only equality matters
+ * @param rewards [N], the rollouts of one task instance next to each other
+ * @param groupSize rollouts per task instance
  * @returns [N] the advantage of every mask-1 token of the rollout
  */
-export function outcomeAdvantages(rewards: Numbers, groups: Numbers): Float64Array<ArrayBuffer> {
-  const members = new Map<number, number[]>();
-  for (let n = 0; n < rewards.length; n++) {
-    const group = members.get(groups[n]!);
-    if (group) group.push(n);
-    else members.set(groups[n]!, [n]);
+export function outcomeAdvantages(rewards: Numbers, groupSize: number): Float64Array<ArrayBuffer> {
+  const all = Float64Array.from(rewards);
+  const out = new Float64Array(all.length);
+  for (let from = 0; from < all.length; from += groupSize) {
+    const group = all.subarray(from, from + groupSize);
+    // Asked of the rewards themselves: the rounding of their mean can leave a variance above 0 among equals.
+    if (group.every((reward) => reward === group[0])) continue;
+    const centre = mean(group)!;
+    const spread = Math.sqrt(variance(group)!);
+    group.forEach((reward, i) => {
+      out[from + i] = (reward - centre) / (spread + 1e-6);
+    });
   }
-  const out = new Float64Array(rewards.length);
-  for (const group of members.values()) {
-    const own = group.map((n) => rewards[n]!);
-    const spread = deviation(own);
-    const centre = mean(own);
-    if (spread === 0) continue;
-    for (const n of group) out[n] = (rewards[n]! - centre) / (spread + 1e-6);
-  }
-  return out;
-}
-
-/** Gives every token the number of its rollout. @param perRollout [N] @returns [P] */
-export function spreadOverTokens(
-  perRollout: Numbers,
-  trainableStart: Numbers,
-  rolloutStart: Numbers,
-): Float64Array<ArrayBuffer> {
-  const out = new Float64Array(trainableStart[trainableStart.length - 1] ?? 0);
-  for (let n = 0; n < perRollout.length; n++)
-    out.fill(perRollout[n]!, trainableStart[rolloutStart[n]!]!, trainableStart[rolloutStart[n + 1]!]!);
   return out;
 }
 
@@ -139,29 +127,28 @@ const RMS_FLOOR = 0.2;
 
 /**
  * `rms`: Â / max(RMS over policy tokens, 0.2). No mean is subtracted: it can turn the last token of a success negative.
- * All tokens are scaled, but only policy tokens are counted: without `trainSummary` the summaries' advantages are never
- * used and must not set the scale of the others.
+ * All tokens are scaled, but only policy tokens are counted: summaries that are not trained must not set the scale of
+ * the others.
  * @param advantages [P] of a whole iteration, after the factor of Eq. 14
- * @param rows kind [R] and trainableStart [R + 1]
+ * @param policyToken [P] 1 where the token is in the policy loss
  * @returns [P]
  */
 export function scaleAdvantages(
   advantages: Numbers,
-  rows: { readonly kind: Numbers; readonly trainableStart: Numbers },
-  options: { readonly scale: 'none' | 'rms'; readonly trainSummary: boolean },
+  policyToken: Numbers,
+  scale: 'none' | 'rms',
 ): Float64Array<ArrayBuffer> {
-  if (options.scale === 'none') return Float64Array.from(advantages);
+  const out = Float64Array.from(advantages);
+  if (scale === 'none') return out;
   let squares = 0;
   let count = 0;
-  for (let row = 0; row < rows.kind.length; row++) {
-    if (rows.kind[row] === 1 && !options.trainSummary) continue;
-    for (let p = rows.trainableStart[row]!; p < rows.trainableStart[row + 1]!; p++) {
-      squares += advantages[p]! ** 2;
-      count++;
-    }
-  }
-  const divisor = Math.max(count === 0 ? 0 : Math.sqrt(squares / count), RMS_FLOOR);
-  return Float64Array.from(advantages, (a) => a / divisor);
+  out.forEach((advantage, p) => {
+    if (!policyToken[p]) return;
+    squares += advantage ** 2;
+    count++;
+  });
+  const divisor = Math.max(Math.sqrt(squares / Math.max(1, count)), RMS_FLOOR);
+  return out.map((advantage) => advantage / divisor);
 }
 
 /**
