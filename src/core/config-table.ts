@@ -64,13 +64,13 @@ const boolean = (group: ConfigGroup, label: string, value: boolean, help: string
   default: value,
   help,
 });
-const choice = <T extends string>(
+const choice = <const T extends readonly string[]>(
   group: ConfigGroup,
   label: string,
-  options: readonly T[],
-  value: NoInfer<T>,
+  options: T,
+  value: NoInfer<T[number]>,
   help: string,
-): ChoiceKey<T> => ({ type: 'choice', group, label, options, default: value, help });
+): ChoiceKey<T[number]> => ({ type: 'choice', group, label, options, default: value, help });
 
 export const configTable = {
   // Task
@@ -163,8 +163,8 @@ export const configTable = {
   base: choice(
     'model',
     'Base policy',
-    ['terminal-small', 'code-small', 'random'],
-    'terminal-small',
+    ['chain-small', 'chain-verbose', 'random'],
+    'chain-small',
     'Warm-started checkpoint the run begins from. random = freshly initialised (learns nothing in reasonable time).',
   ),
   dModel: integer('model', 'Width', 32, 8, 512, 'Residual width d. Must equal the base checkpoint’s.'),

@@ -1,0 +1,60 @@
+/** Evaluation on held-out tasks: temperature 1, full softmax, the same tasks and draws each time. */
+import type { RunConfig } from '../core/config';
+import { evalSummary } from '../core/metrics';
+import type { EvalSummary } from '../core/protocol';
+import type { Rollout } from '../core/trajectory';
+import type { TerminalPool } from '../env/pool';
+import type { PolicyEngine } from '../model/engine';
+import { requiredCompactions, setupOf } from './expert';
+import { type Gate, rollOut } from './rollout';
+import { drawTasks } from './tasks';
+
+export interface EvaluateOptions {
+  readonly engine: PolicyEngine;
+  readonly pool: TerminalPool;
+  readonly config: RunConfig;
+  readonly seed: number;
+  readonly episodes: number;
+  readonly gate: Gate;
+  readonly onProgress?: ((share: number) => void) | undefined;
+}
+
+/** How an evaluation treats the context: compaction on, or a single window. */
+export type EvalMode = 'comp' | 'single';
+
+/** Most episodes in flight; more are evaluated in turn. Bounds memory; results do not depend on it. */
+const WAVE = 256;
+
+/** Configuration of an evaluation mode. */
+export function evalConfig(config: RunConfig, mode: EvalMode): RunConfig {
+  return { ...config, compaction: mode === 'comp' ? 'summary' : 'none' };
+}
+
+/**
+ * Rolls out the policy on held-out tasks 0 … episodes − 1 of the seed.
+ * @returns all rollouts, in task order
+ */
+export async function evaluateRollouts(mode: EvalMode, options: EvaluateOptions): Promise<Rollout[]> {
+  const { engine, pool, seed, episodes, gate, onProgress } = options;
+  const config = evalConfig(options.config, mode);
+  const summaryRole = mode === 'comp' && config.trainSummary === 'frozen' ? 'writer' : 'policy';
+  const rollouts: Rollout[] = [];
+  for (let from = 0; from < episodes; from += WAVE) {
+    const count = Math.min(WAVE, episodes - from);
+    const tasks = drawTasks(config, seed, 'eval', from, count);
+    const required = await requiredCompactions(tasks, config, pool, gate);
+    const setups = tasks.map((task, i) => setupOf(task, from + i, config, required[i]!));
+    const observe = onProgress
+      ? () => (finished: number) => onProgress((from + finished * count) / episodes)
+      : undefined;
+    rollouts.push(
+      ...(await rollOut(setups, { engine, pool, config, seed, purpose: 'evalSample', summaryRole, gate, observe })),
+    );
+  }
+  return rollouts;
+}
+
+/** Success of the current policy in one mode. */
+export async function evaluate(mode: EvalMode, options: EvaluateOptions): Promise<EvalSummary> {
+  return evalSummary(await evaluateRollouts(mode, options));
+}

@@ -1,0 +1,74 @@
+/** The scripted expert, driven through the same episodes as the policy: demonstrations and required compactions. */
+import type { RunConfig } from '../core/config';
+import { encode } from '../core/tokenizer';
+import type { Rollout } from '../core/trajectory';
+import type { TerminalPool } from '../env/pool';
+import type { TaskInstance } from '../env/task';
+
+import type { DecodeResult } from '../model/engine';
+import { Episode, type EpisodeSetup } from './episode';
+import { type Gate, runLockstep } from './rollout';
+import { trackerOf } from './tasks';
+
+/** Turns the facts an expert still needs into the summary it writes. */
+export type SummaryWriter = (facts: readonly string[], episode: number) => string;
+
+/** A summary that loses nothing. */
+export const perfectSummary: SummaryWriter = (facts) => facts.join(' ');
+
+function scripted(text: string, stop: number, cap: number): DecodeResult {
+  // What does not fit the cap is cut, and then the stop token is appended, as for the policy.
+  const ids = Uint32Array.from([...encode(text), stop]).slice(0, cap);
+  const zeros = new Float32Array(ids.length);
+  return { ids, logp: zeros, values: zeros };
+}
+
+/** Plays the expert on tasks; every token it writes has mask 1, as if it had been sampled. */
+export async function playExpert(
+  setups: readonly EpisodeSetup[],
+  pool: TerminalPool,
+  gate: Gate,
+  write: SummaryWriter = perfectSummary,
+): Promise<Rollout[]> {
+  const episodes = setups.map((setup) => new Episode(setup));
+  return runLockstep(episodes, {
+    pool,
+    gate,
+    decide: async (seats) => {
+      for (const { episode, env } of seats) {
+        const summary = episode.need === 'summary';
+        const { tracker } = episode.setup;
+        const text = summary ? write(tracker.facts(), env) : tracker.next();
+        const job = episode.job(0);
+        episode.accept(job, scripted(text, job.stop, job.cap));
+      }
+    },
+  });
+}
+
+/** Compactions that the expert with perfect summaries needs on each task; no cap on compactions. */
+export async function requiredCompactions(
+  tasks: readonly TaskInstance[],
+  config: RunConfig,
+  pool: TerminalPool,
+  gate: Gate,
+): Promise<number[]> {
+  const unlimited: RunConfig = { ...config, compaction: 'summary', maxCompactions: 64 };
+  const setups = tasks.map((task, i) => setupOf(task, i, unlimited));
+  const rollouts = await playExpert(setups, pool, gate);
+  return rollouts.map((r) => r.compactions.length);
+}
+
+/** An episode of a task outside training. */
+export function setupOf(task: TaskInstance, index: number, config: RunConfig, compactionsRequired = 0): EpisodeSetup {
+  return {
+    id: index,
+    split: 'eval',
+    iteration: 0,
+    taskIndex: index,
+    task,
+    tracker: trackerOf(task, config),
+    compactionsRequired,
+    config,
+  };
+}

@@ -1,0 +1,327 @@
+/** One iteration's learning: values, advantages, policy and critic updates (docs/algorithm.md sections 3 and 4). */
+import { lambdaPerRow, outcomeAdvantages, scaleAdvantages } from '../core/advantages';
+import type { RunConfig } from '../core/config';
+import { explainedVariance } from '../core/metrics';
+import type { Alarm } from '../core/protocol';
+import { RandomStream } from '../core/rng';
+import type { Rollout } from '../core/trajectory';
+import type { LossOptions, OptimiserOptions, PolicyEngine, UpdateStats } from '../model/engine';
+import { advantageBatch, packRollouts, selectRollouts, type TokenArrays, type TrainingRows, writeBack } from './batch';
+import type { Gate } from './rollout';
+
+/** Recomputed log-probs may differ from the rollout's by float rounding only; beyond this something is wrong. */
+export const RATIO_TOLERANCE = 1e-3;
+/** Below this no advantage carries a signal, and Adam would blow the entropy bonus up to a full step. */
+export const ZERO_ADVANTAGE = 1e-8;
+
+export interface LearnResult {
+  /** Means over the policy's optimiser steps, weighted by tokens; null when the update was skipped. */
+  readonly stats: UpdateStats | null;
+  readonly valueLoss: number;
+  /** max |ρ − 1| over policy tokens, recomputed before the first update. */
+  readonly ratioError: number;
+  /** Mean over policy tokens before the update, nats. */
+  readonly entropy: number;
+  readonly explainedVariance: number | null;
+  readonly explainedVarianceExecution: number | null;
+  readonly explainedVarianceSummary: number | null;
+  readonly policyTokens: number;
+  readonly alarms: Alarm[];
+}
+
+export interface LearnOptions {
+  readonly engine: PolicyEngine;
+  readonly config: RunConfig;
+  readonly seed: number;
+  readonly iteration: number;
+  readonly gate: Gate;
+  readonly onPhase: (phase: 'advantages' | 'update') => Promise<void>;
+}
+
+/** Learning rate of an iteration: linear decay to `learningRateEnd` of the start. */
+export function learningRateAt(rate: number, config: RunConfig, iteration: number): number {
+  return rate * (1 - (1 - config.learningRateEnd) * (iteration / Math.max(1, config.iterations)));
+}
+
+/** Trains on the rollouts and writes values, advantages and targets into their segments. */
+export async function learn(rollouts: readonly Rollout[], options: LearnOptions): Promise<LearnResult> {
+  const { config, engine } = options;
+  await options.onPhase('advantages');
+  const rows = packRollouts(rollouts);
+  const alarms: Alarm[] = [];
+  const { ratioError, entropy } = await recompute(rows, options);
+  if (!(ratioError <= RATIO_TOLERANCE))
+    alarms.push({
+      code: 'ratio-not-one',
+      message: `Before the update ρ should be 1 for every trained token; it is off by ${ratioError.toExponential(2)}.`,
+    });
+  if (options.iteration === 0) await pretrainCritic(rows, rollouts, options);
+  const values = await currentValues(rows, options);
+  const raw = await rawAdvantages(rows, rollouts, values, options);
+  const policyToken = policyTokens(rows, config);
+  const advantages = Float32Array.from(
+    scaleAdvantages(raw.advantages, policyToken, config.advantage === 'outcome' ? 'none' : config.advantageScale),
+  );
+  writeBack(rows, 'values', values);
+  writeBack(rows, 'advantages', advantages);
+  writeBack(rows, 'targets', raw.targets);
+  const tokens: TokenArrays = { oldLogp: rows.oldLogp, advantages, targets: raw.targets, oldValues: values };
+  await options.onPhase('update');
+  if (config.klCoef > 0)
+    (tokens as { referenceLogp?: Float32Array }).referenceLogp = (await engine.score('reference', rows)).logp;
+  const largest = advantages.reduce((m, a, p) => (policyToken[p] ? Math.max(m, Math.abs(a)) : m), 0);
+  const skip = !(largest >= ZERO_ADVANTAGE);
+  if (skip)
+    alarms.push({ code: 'zero-advantages', message: 'Every advantage is zero: the policy update was skipped.' });
+  const { stats, valueLoss } = await update(rows, tokens, skip, alarms, options);
+  return {
+    stats,
+    valueLoss,
+    ratioError,
+    entropy,
+    ...explained(rows, raw.targets, values),
+    policyTokens: policyToken.reduce((n, p) => n + p, 0),
+    alarms,
+  };
+}
+
+/** Log-probs and entropies of the policy that sampled, from a fresh forward pass. */
+async function recompute(
+  rows: TrainingRows,
+  { engine, config }: LearnOptions,
+): Promise<{ ratioError: number; entropy: number }> {
+  const { logp, entropy } = await engine.score('policy', rows);
+  const policy = policyTokens(rows, config);
+  let worst = 0;
+  let sum = 0;
+  let count = 0;
+  for (let p = 0; p < logp.length; p++) {
+    if (!policy[p]) continue;
+    const error = Math.abs(Math.exp(logp[p]! - rows.oldLogp[p]!) - 1);
+    // Written so that a NaN becomes the worst.
+    if (!(error <= worst)) worst = error;
+    sum += entropy[p]!;
+    count++;
+  }
+  return { ratioError: worst, entropy: count === 0 ? 0 : sum / count };
+}
+
+/** [P] 1 where a trainable token belongs to the policy loss. */
+function policyTokens(rows: TrainingRows, config: RunConfig): Uint8Array {
+  const flags = new Uint8Array(rows.trainable.length).fill(1);
+  if (config.trainSummary !== 'true')
+    rows.kind.forEach((kind, r) => {
+      if (kind === 1) flags.fill(0, rows.trainableStart[r]!, rows.trainableStart[r + 1]!);
+    });
+  return flags;
+}
+
+async function currentValues(rows: TrainingRows, { engine, config }: LearnOptions): Promise<Float32Array> {
+  if (config.advantage === 'outcome') return new Float32Array(rows.trainable.length);
+  return config.critic === 'separate' ? (await engine.score('critic', rows)).values : rows.decodeValues;
+}
+
+async function rawAdvantages(
+  rows: TrainingRows,
+  rollouts: readonly Rollout[],
+  values: Float32Array,
+  { engine, config }: LearnOptions,
+): Promise<{ advantages: Float32Array; targets: Float32Array }> {
+  const rewards = Float32Array.from(rollouts, (r) => r.reward);
+  if (config.advantage === 'outcome') {
+    const perRollout = outcomeAdvantages(rewards, config.groupSize);
+    const advantages = new Float32Array(rows.trainable.length);
+    rows.rollout.forEach((n, r) => {
+      advantages.fill(perRollout[n]!, rows.trainableStart[r]!, rows.trainableStart[r + 1]!);
+    });
+    return { advantages, targets: new Float32Array(advantages.length) };
+  }
+  const lambda = lambdaPerRow(rows.trainableStart, rows.rolloutStart, config.lambdaScope, config.lambda);
+  return engine.advantages(advantageBatch(rows, values, rewards, lambda), {
+    mode: config.advantage,
+    gamma: config.gamma,
+    valueTarget: config.valueTarget,
+  });
+}
+
+function explained(rows: TrainingRows, targets: Float32Array, values: Float32Array) {
+  const of = (kind: number) => {
+    const pick = (from: Float32Array) =>
+      rows.kind.length === 0
+        ? []
+        : [...rows.kind].flatMap((k, r) =>
+            k === kind ? [...from.subarray(rows.trainableStart[r]!, rows.trainableStart[r + 1]!)] : [],
+          );
+    return explainedVariance(pick(targets), pick(values));
+  };
+  return {
+    explainedVariance: explainedVariance(targets, values),
+    explainedVarianceExecution: of(0),
+    explainedVarianceSummary: of(1),
+  };
+}
+
+function optimiser(config: RunConfig, learningRate: number): OptimiserOptions {
+  return {
+    learningRate,
+    beta1: config.adamBeta1,
+    beta2: config.adamBeta2,
+    epsilon: config.adamEpsilon,
+    gradClip: config.gradClip,
+  };
+}
+
+function policyLoss(config: RunConfig): LossOptions {
+  const shared = config.critic === 'shared' && config.advantage !== 'outcome';
+  return {
+    objective: 'ppo',
+    lossNorm: config.lossNorm,
+    trainSummary: config.trainSummary === 'true',
+    policyCoef: 1,
+    valueCoef: shared ? config.valueCoef : 0,
+    entropyCoef: config.entropyCoef,
+    klCoef: config.klCoef,
+    clip: config.clip,
+    valueClip: config.valueClip,
+  };
+}
+
+function criticLoss(config: RunConfig): LossOptions {
+  return { ...policyLoss(config), policyCoef: 0, valueCoef: 1, entropyCoef: 0, klCoef: 0 };
+}
+
+/** Minibatches of whole rollouts (whole groups under `outcome`), shuffled by (seed, pass). */
+function minibatches(rollouts: number, options: LearnOptions, pass: number): number[][] {
+  const { config, seed, iteration } = options;
+  const unit = config.advantage === 'outcome' ? config.groupSize : 1;
+  const units = Array.from({ length: rollouts / unit }, (_, i) => i);
+  const order = new RandomStream(seed, 'shuffle', iteration * 256 + pass).shuffle(units);
+  const count = Math.min(config.minibatches, units.length);
+  return Array.from({ length: count }, (_, b) =>
+    order
+      .slice(Math.floor((b * order.length) / count), Math.floor(((b + 1) * order.length) / count))
+      .flatMap((u) => Array.from({ length: unit }, (_, i) => u * unit + i)),
+  );
+}
+
+async function update(
+  rows: TrainingRows,
+  tokens: TokenArrays,
+  skip: boolean,
+  alarms: Alarm[],
+  options: LearnOptions,
+): Promise<{ stats: UpdateStats | null; valueLoss: number }> {
+  const { config, engine, iteration, gate } = options;
+  const rollouts = rows.rolloutStart.length - 1;
+  const separate = config.critic === 'separate' && config.advantage !== 'outcome';
+  const policy: UpdateStats[] = [];
+  const critic: UpdateStats[] = [];
+  let stopped = skip;
+  for (let epoch = 0; epoch < config.epochs; epoch++) {
+    if (!stopped)
+      for (const chosen of minibatches(rollouts, options, epoch)) {
+        await gate();
+        const rate = learningRateAt(config.learningRate, config, iteration);
+        const stats = await engine.update(
+          'policy',
+          selectRollouts(rows, tokens, chosen),
+          policyLoss(config),
+          optimiser(config, rate),
+        );
+        policy.push(stats);
+        if (stats.nonFinite) {
+          alarms.push({
+            code: 'non-finite',
+            message: 'The policy update held a NaN or an infinity and was not applied.',
+          });
+          stopped = true;
+        } else if (config.klLimit > 0 && stats.kl > config.klLimit) {
+          alarms.push({
+            code: 'kl-limit',
+            message: `KL ${stats.kl.toFixed(3)} exceeds the limit ${config.klLimit}; this iteration's policy updates ended.`,
+          });
+          stopped = true;
+        }
+        if (stopped) break;
+      }
+    if (!separate) continue;
+    for (let v = 0; v < config.valueUpdates; v++)
+      critic.push(...(await criticPass(rows, tokens, 64 + epoch * config.valueUpdates + v, alarms, options)));
+  }
+  const valueStats = separate ? critic : policy;
+  return {
+    stats: combine(policy),
+    valueLoss: weighted(
+      valueStats,
+      (s) => s.valueLoss,
+      (s) => s.valueTokens,
+    ),
+  };
+}
+
+async function criticPass(
+  rows: TrainingRows,
+  tokens: TokenArrays,
+  pass: number,
+  alarms: Alarm[],
+  options: LearnOptions,
+): Promise<UpdateStats[]> {
+  const { config, engine, gate, iteration } = options;
+  const done: UpdateStats[] = [];
+  for (const chosen of minibatches(rows.rolloutStart.length - 1, options, pass)) {
+    await gate();
+    const rate = learningRateAt(config.criticLearningRate, config, iteration);
+    const stats = await engine.update(
+      'critic',
+      selectRollouts(rows, tokens, chosen),
+      criticLoss(config),
+      optimiser(config, rate),
+    );
+    if (stats.nonFinite)
+      alarms.push({ code: 'non-finite', message: 'A critic update held a NaN or an infinity and was not applied.' });
+    done.push(stats);
+  }
+  return done;
+}
+
+/** `valuePretrain` critic steps on the first iteration's rollouts, towards the targets that a zero critic gives. */
+async function pretrainCritic(rows: TrainingRows, rollouts: readonly Rollout[], options: LearnOptions): Promise<void> {
+  const { config } = options;
+  if (config.critic !== 'separate' || config.advantage === 'outcome' || config.valuePretrain === 0) return;
+  const zero = new Float32Array(rows.trainable.length);
+  const { targets } = await rawAdvantages(rows, rollouts, zero, options);
+  const tokens: TokenArrays = { oldLogp: rows.oldLogp, advantages: zero, targets, oldValues: zero };
+  for (let done = 0, pass = 128; done < config.valuePretrain; pass++)
+    done += (await criticPass(rows, tokens, pass, [], options)).length;
+}
+
+function weighted(
+  all: readonly UpdateStats[],
+  value: (s: UpdateStats) => number,
+  weight: (s: UpdateStats) => number,
+): number {
+  const total = all.reduce((n, s) => n + weight(s), 0);
+  return total === 0 ? 0 : all.reduce((sum, s) => sum + value(s) * weight(s), 0) / total;
+}
+
+function combine(all: readonly UpdateStats[]): UpdateStats | null {
+  if (all.length === 0) return null;
+  const byPolicy = (value: (s: UpdateStats) => number) => weighted(all, value, (s) => s.policyTokens);
+  return {
+    loss: byPolicy((s) => s.loss),
+    policyLoss: byPolicy((s) => s.policyLoss),
+    valueLoss: weighted(
+      all,
+      (s) => s.valueLoss,
+      (s) => s.valueTokens,
+    ),
+    entropy: byPolicy((s) => s.entropy),
+    kl: byPolicy((s) => s.kl),
+    clipFraction: byPolicy((s) => s.clipFraction),
+    maxRatioError: Math.max(...all.map((s) => s.maxRatioError)),
+    gradNorm: byPolicy((s) => s.gradNorm),
+    policyTokens: all.reduce((n, s) => n + s.policyTokens, 0),
+    valueTokens: all.reduce((n, s) => n + s.valueTokens, 0),
+    nonFinite: all.some((s) => s.nonFinite),
+  };
+}

@@ -1,0 +1,85 @@
+/** Named configurations. Each says what it shows; everything not listed has the table's default. */
+import type { PartialConfig } from '../core/config';
+
+export interface Preset {
+  readonly title: string;
+  /** What a visitor sees when it runs, in a sentence or two. */
+  readonly shows: string;
+  readonly config: PartialConfig;
+}
+
+/** Settings all learning presets share: a tiny window cannot hold two verbatim steps (docs/algorithm.md section 1). */
+const tiny = {
+  keepTask: true,
+  tailSteps: 0,
+  maxCompactions: 16,
+  lambdaScope: 'fixed',
+  lambda: 0.98,
+  advantageScale: 'rms',
+  critic: 'shared',
+  valueCoef: 0.1,
+  entropyCoef: 0.001,
+  learningRate: 0.002,
+  epochs: 1,
+} as const satisfies PartialConfig;
+
+export const presets = {
+  smoke: {
+    title: 'Smoke test',
+    shows: 'Two iterations of eight episodes: every phase runs once, nothing is learned. For checking a machine.',
+    config: {
+      ...tiny,
+      suite: 'chain',
+      difficultyMin: 1,
+      difficultyMax: 4,
+      episodes: 8,
+      iterations: 2,
+      evalEvery: 1,
+      evalEpisodes: 8,
+      finalEvalEpisodes: 16,
+    },
+  },
+  quick: {
+    title: 'Quick',
+    shows:
+      'A small transformer learns to follow a chain of files three to four windows long. Success rises as its summaries stop losing facts.',
+    config: { ...tiny, suite: 'chain', episodes: 64, iterations: 60, minibatches: 2, evalEvery: 5 },
+  },
+  'verbose-chain': {
+    title: 'Verbose chain',
+    shows:
+      'The base policy rambles in its summaries; training makes them shorter and more faithful. The best setting for telling ablations apart.',
+    config: {
+      ...tiny,
+      suite: 'chain',
+      window: 76,
+      summaryCap: 20,
+      episodes: 256,
+      iterations: 100,
+      minibatches: 4,
+      evalEvery: 10,
+    },
+  },
+  'many-compactions': {
+    title: 'Many compactions',
+    shows:
+      'A window so small that an episode is compacted seven times or more: one lost fact anywhere loses the episode.',
+    config: {
+      ...tiny,
+      suite: 'chain',
+      window: 48,
+      summaryCap: 8,
+      episodes: 256,
+      iterations: 50,
+      minibatches: 4,
+      evalEvery: 5,
+    },
+  },
+} as const satisfies Record<string, Preset>;
+
+export type PresetName = keyof typeof presets;
+
+/** Whether a string names a preset. */
+export function isPreset(name: string): name is PresetName {
+  return Object.hasOwn(presets, name);
+}

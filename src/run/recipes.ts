@@ -1,0 +1,54 @@
+/**
+ * How each shipped base policy was warm-started: behaviour cloning on scripted demonstrations with lossy summaries.
+ * `lab pretrain <name>` reproduces the file.
+ */
+import type { PartialConfig } from '../core/config';
+
+export interface Recipe {
+  readonly title: string;
+  /** Tasks, context rules and model; the window is the normal one, demonstrations also use twice that. */
+  readonly config: PartialConfig;
+  /** Optimiser steps. */
+  readonly steps: number;
+  /** Demonstrations per step. */
+  readonly demonstrations: number;
+  /** Adam peak rate; warm-up over 30 steps, decay to 5 % over the last 30 %. */
+  readonly learningRate: number;
+  /** Probability that a summary keeps a fact. */
+  readonly keep: number;
+  /** Most junk words added to a summary. */
+  readonly junkMax: number;
+  /** Share of demonstrations played in twice the window, so that its positions are trained. */
+  readonly wideShare: number;
+  /** Copy-friendly initialisation, see model/initialise. */
+  readonly copyInit: 0 | 1 | 2;
+}
+
+const tinyContext = { keepTask: true, tailSteps: 0, maxCompactions: 16 } as const satisfies PartialConfig;
+
+export const recipes = {
+  'chain-small': {
+    title: 'Chain, concise summaries',
+    config: { ...tinyContext, suite: 'chain', window: 64 },
+    steps: 600,
+    demonstrations: 16,
+    learningRate: 0.003,
+    keep: 0.7,
+    junkMax: 0,
+    wideShare: 0.15,
+    copyInit: 2,
+  },
+  'chain-verbose': {
+    title: 'Chain, rambling summaries',
+    config: { ...tinyContext, suite: 'chain', window: 76, summaryCap: 20 },
+    steps: 600,
+    demonstrations: 16,
+    learningRate: 0.003,
+    keep: 0.75,
+    junkMax: 12,
+    wideShare: 0.15,
+    copyInit: 1,
+  },
+} as const satisfies Record<string, Recipe>;
+
+export type RecipeName = keyof typeof recipes;

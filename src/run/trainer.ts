@@ -1,0 +1,334 @@
+/** The training loop: rollout → advantages → update → evaluate → save, as a state machine that can pause, step and stop. */
+import { errorParts } from '../core/errors';
+import { advantageBySegment, factRecall, mean, meanSummaryTokens, stopShares } from '../core/metrics';
+import type {
+  Alarm,
+  Checkpoint,
+  EvalSummary,
+  IterationRecord,
+  ModelState,
+  RunHeader,
+  Sink,
+  TrainerEvent,
+  TrainerPhase,
+  TrainerStatus,
+} from '../core/protocol';
+import type { Rollout } from '../core/trajectory';
+import type { TerminalPool } from '../env/pool';
+
+import type { ModelRole, PolicyEngine } from '../model/engine';
+import { Control, Stopped } from './control';
+import type { EpisodeSetup } from './episode';
+import { type EvalMode, evaluate } from './evaluate';
+import { requiredCompactions } from './expert';
+import { learn, learningRateAt } from './learn';
+import { rollOut } from './rollout';
+import { drawTasks, trackerOf } from './tasks';
+import { watchEpisode } from './watch';
+
+export interface TrainerDependencies {
+  readonly engine: PolicyEngine;
+  readonly pool: TerminalPool;
+  readonly sink: Sink;
+  /** Parameters of the base policy. */
+  readonly base: Float32Array;
+  readonly emit: (event: TrainerEvent) => void;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+}
+
+/** How a run ended. */
+export interface RunOutcome {
+  readonly status: Extract<TrainerStatus, 'finished' | 'stopped'>;
+  readonly iterations: number;
+  readonly envTokens: number;
+  readonly elapsedMs: number;
+  readonly evalComp: EvalSummary | null;
+  readonly evalSingle: EvalSummary | null;
+}
+
+/** One run. Create, then `run` once. */
+export class Trainer {
+  private status: TrainerStatus = 'idle';
+  private phase: TrainerPhase | null = null;
+  private iteration = 0;
+  private envTokens = 0;
+  private note = '';
+  private elapsedBefore = 0;
+  private startedAt = 0;
+  private lastSaveAt = 0;
+  private iterationMs: number[] = [];
+  private readonly control = new Control((mode) => {
+    if (mode === 'stopped') return;
+    this.setStatus(mode === 'paused' ? 'paused' : 'running');
+  });
+
+  constructor(
+    private readonly header: RunHeader,
+    private readonly deps: TrainerDependencies,
+  ) {}
+
+  pause(): void {
+    this.control.pause();
+  }
+  resume(): void {
+    this.control.resume();
+  }
+  step(): void {
+    this.control.step();
+  }
+  stop(): void {
+    this.control.stop();
+  }
+
+  /**
+   * Trains to the end, or from a checkpoint to the end.
+   * @throws LabError when the run cannot go on; what was saved stays
+   */
+  async run(checkpoint: Checkpoint | null = null): Promise<RunOutcome> {
+    const { sink } = this.deps;
+    const { config, runId } = this.header;
+    this.startedAt = this.deps.now();
+    try {
+      this.setStatus('preparing', 'loading the base policy');
+      await this.restore(checkpoint);
+      this.setStatus('running');
+      await sink.saveStatus(runId, 'running');
+      let last: IterationRecord | null = null;
+      while (this.iteration < config.iterations) last = await this.iterate();
+      this.setStatus('finished');
+      await sink.saveStatus(runId, 'finished');
+      return this.outcome('finished', last);
+    } catch (thrown) {
+      if (thrown instanceof Stopped) {
+        this.setStatus('stopped');
+        await sink.saveStatus(runId, 'stopped');
+        return this.outcome('stopped', null);
+      }
+      this.setStatus('failed');
+      this.deps.emit({ type: 'failed', runId, error: errorParts(thrown) });
+      await sink.saveStatus(runId, 'failed').catch(() => {});
+      throw thrown;
+    }
+  }
+
+  private outcome(status: 'finished' | 'stopped', last: IterationRecord | null): RunOutcome {
+    return {
+      status,
+      iterations: this.iteration,
+      envTokens: this.envTokens,
+      elapsedMs: this.elapsed(),
+      evalComp: last?.evalComp ?? null,
+      evalSingle: last?.evalSingle ?? null,
+    };
+  }
+
+  /** Puts models and optimisers where the checkpoint (or the base policy) says. */
+  private async restore(checkpoint: Checkpoint | null): Promise<void> {
+    const { engine, base } = this.deps;
+    const { config } = this.header;
+    await engine.setParameters('policy', base);
+    if (config.critic === 'separate') await engine.setParameters('critic', base);
+    if (config.klCoef > 0) await engine.setParameters('reference', base);
+    if (config.trainSummary === 'frozen') await engine.setParameters('writer', base);
+    if (!checkpoint) return;
+    this.iteration = checkpoint.iteration;
+    this.envTokens = checkpoint.envTokens;
+    this.elapsedBefore = checkpoint.elapsedMs;
+    await this.setState('policy', checkpoint.policy);
+    if (checkpoint.critic) await this.setState('critic', checkpoint.critic);
+  }
+
+  private async setState(role: ModelRole, state: ModelState): Promise<void> {
+    await this.deps.engine.setParameters(role, state.parameters);
+    await this.deps.engine.setOptimiser(role, state);
+  }
+  private async getState(role: ModelRole): Promise<ModelState> {
+    const { engine } = this.deps;
+    return { parameters: await engine.getParameters(role), ...(await engine.getOptimiser(role)) };
+  }
+
+  private async iterate(): Promise<IterationRecord> {
+    const { engine, sink, now } = this.deps;
+    const { config, seed, runId } = this.header;
+    const iteration = this.iteration;
+    const startedAt = now();
+    await this.enter('rollout');
+    const rollouts = await this.collect();
+    this.envTokens += rollouts.reduce((n, r) => n + r.fedTokens, 0);
+    const rolloutMs = now() - startedAt;
+    const updateAt = now();
+    const result = await learn(rollouts, {
+      engine,
+      config,
+      seed,
+      iteration,
+      gate: this.control.gate,
+      onPhase: (phase) => this.enter(phase),
+    });
+    const updateMs = now() - updateAt;
+    const evalAt = now();
+    const evals = await this.evaluateIfDue();
+    const evalMs = now() - evalAt;
+    const killed: Alarm[] = rollouts.some((r) => r.killed)
+      ? [
+          {
+            code: 'killed-command',
+            message: 'A hanging command was killed by the clock; this run cannot be reproduced bit for bit.',
+          },
+        ]
+      : [];
+    const { stats } = result;
+    const record: IterationRecord = {
+      iteration,
+      envTokens: this.envTokens,
+      trainSuccess: mean(rollouts.map((r) => (r.solved ? 1 : 0))) ?? 0,
+      meanReturn: mean(rollouts.map((r) => r.reward)) ?? 0,
+      loss: stats?.loss ?? 0,
+      policyLoss: stats?.policyLoss ?? 0,
+      valueLoss: result.valueLoss,
+      entropy: result.entropy,
+      kl: stats?.kl ?? 0,
+      clipFraction: stats?.clipFraction ?? 0,
+      gradNorm: stats?.gradNorm ?? 0,
+      ratioError: result.ratioError,
+      explainedVariance: result.explainedVariance,
+      explainedVarianceExecution: result.explainedVarianceExecution,
+      explainedVarianceSummary: result.explainedVarianceSummary,
+      summaryTokens: meanSummaryTokens(rollouts),
+      compactions: mean(rollouts.map((r) => r.compactions.length)) ?? 0,
+      turns: mean(rollouts.map((r) => r.steps.length)) ?? 0,
+      factRecall: factRecall(rollouts),
+      advantageBySegment: advantageBySegment(rollouts),
+      stops: stopShares(rollouts),
+      policyTokens: result.policyTokens,
+      learningRate: learningRateAt(config.learningRate, config, iteration),
+      updateSkipped: stats === null,
+      alarms: [...result.alarms, ...killed],
+      ...evals,
+      rolloutMs,
+      updateMs,
+      evalMs,
+    };
+    await this.enter('save');
+    this.iteration = iteration + 1;
+    await sink.saveIteration(runId, record, rollouts, {
+      iteration: this.iteration,
+      envTokens: this.envTokens,
+      policy: await this.getState('policy'),
+      critic: config.critic === 'separate' ? await this.getState('critic') : null,
+      elapsedMs: this.elapsed(),
+    });
+    this.lastSaveAt = now();
+    this.iterationMs.push(now() - startedAt);
+    this.deps.emit({ type: 'iteration', runId, record });
+    this.report();
+    return record;
+  }
+
+  /** This iteration's training rollouts. */
+  private async collect(): Promise<Rollout[]> {
+    const { pool, engine, emit } = this.deps;
+    const { config, seed, runId } = this.header;
+    const { iteration } = this;
+    const groups = config.episodes / config.groupSize;
+    const tasks = drawTasks(config, seed, 'train', iteration * groups, groups);
+    const required = await requiredCompactions(tasks, config, pool, this.control.gate);
+    const setups: EpisodeSetup[] = Array.from({ length: config.episodes }, (_, i) => {
+      const group = Math.floor(i / config.groupSize);
+      const task = tasks[group]!;
+      return {
+        id: iteration * config.episodes + i,
+        split: 'train',
+        iteration,
+        taskIndex: iteration * groups + group,
+        task,
+        tracker: trackerOf(task, config),
+        compactionsRequired: required[group]!,
+        config,
+      };
+    });
+    return rollOut(setups, {
+      engine,
+      pool,
+      config,
+      seed,
+      purpose: 'sample',
+      summaryRole: config.trainSummary === 'frozen' ? 'writer' : 'policy',
+      gate: this.control.gate,
+      observe: (episodes) => {
+        const flush = watchEpisode(episodes[0]!, config, (events) => emit({ type: 'watch', runId, events }));
+        return (finished) => {
+          flush();
+          this.say(`${Math.round(finished * 100)} % of ${config.episodes} episodes done`);
+        };
+      },
+    });
+  }
+
+  private async evaluateIfDue(): Promise<{ evalComp?: EvalSummary; evalSingle?: EvalSummary }> {
+    const { engine, pool } = this.deps;
+    const { config, seed } = this.header;
+    const done = this.iteration + 1;
+    const final = done === config.iterations;
+    if (!final && (config.evalEvery === 0 || done % config.evalEvery !== 0)) return {};
+    await this.enter('evaluate');
+    const episodes = final ? config.finalEvalEpisodes : config.evalEpisodes;
+    const run = (mode: EvalMode) =>
+      evaluate(mode, {
+        engine,
+        pool,
+        config,
+        seed,
+        episodes,
+        gate: this.control.gate,
+        onProgress: (share) =>
+          this.say(
+            `${mode === 'comp' ? 'compaction on' : 'compaction off'}: ${Math.round(share * 100)} % of ${episodes}`,
+          ),
+      });
+    return { evalComp: await run('comp'), evalSingle: await run('single') };
+  }
+
+  private async enter(phase: TrainerPhase): Promise<void> {
+    if (this.phase !== null) await this.control.phaseEnd();
+    this.phase = phase;
+    this.note = '';
+    this.report();
+  }
+  private say(note: string): void {
+    this.note = note;
+    this.report();
+  }
+  private setStatus(status: TrainerStatus, note = ''): void {
+    this.status = status;
+    this.note = note;
+    this.report();
+  }
+  private elapsed(): number {
+    return this.elapsedBefore + this.deps.now() - this.startedAt;
+  }
+
+  private report(): void {
+    const { config, runId } = this.header;
+    // The last few iterations predict the next ones best: rollouts get shorter as the policy learns.
+    const recent = this.iterationMs.slice(-8);
+    const perIteration = mean(recent);
+    const inThisOne = this.deps.now() - (this.lastSaveAt || this.startedAt);
+    const remainingMs =
+      perIteration === null ? null : Math.max(0, perIteration * (config.iterations - this.iteration) - inThisOne);
+    this.deps.emit({
+      type: 'progress',
+      progress: {
+        runId,
+        status: this.status,
+        phase: this.status === 'finished' ? null : this.phase,
+        iteration: this.iteration,
+        iterations: config.iterations,
+        note: this.note,
+        elapsedMs: this.elapsed(),
+        remainingMs: this.status === 'finished' ? 0 : remainingMs,
+      },
+    });
+  }
+}
