@@ -65,8 +65,8 @@ export function encode(text: string): Uint32Array {
   const ids: number[] = [];
   let afterWord = false;
   for (let at = 0; at < text.length; ) {
-    const spaced = afterWord && text.charCodeAt(at) === 32 ? match(text, at + 1, true) : undefined;
-    const token = spaced ?? match(text, at, false);
+    const spaced: Token | undefined = afterWord && text.charCodeAt(at) === 32 ? match(text, at + 1, true) : undefined;
+    const token: Token | undefined = spaced ?? match(text, at, false);
     if (token) {
       ids.push(token.id);
       at += token.text.length + (spaced ? 1 : 0);
