@@ -1,0 +1,269 @@
+// decode-fused: whole decoding of small models, one lane = one job: feeds its tokens through the transformer, extends
+// its KV cache, then samples until the stop token or the cap, in one dispatch.
+//
+//   x = wte[token] + wpe[position] (+ wte_prev[previous]);  per layer: x += proj(attention(ln_1(x))),
+//   x += mlp_proj(relu(mlp_fc(ln_2(x))));  h = ln_f(x);  logits = h·lm_head + b;  V = h·value_head + b
+//   id = first v with Σ_{w≤v} softmax(logits)_w > u,  u = unit_float(threefry(key, (stream, index))[0])
+// Source: src/model/parameters.ts (model), ALGORITHM.md section 6 (T = 1, full softmax), shaders/threefry.wgsl (draws).
+//
+// Bindings (group 0; src/gpu/kernels/decode-fused.ts puts the constants and the address spaces *_SPACE into this text)
+//   0 embeddings  [vec4]  f32  wte [V, d], wte_prev [V, d] if any, wpe [positions, d]: the flat parameters' start   read
+//   1 attention   [vec4]  f32  per layer ln_1, attn.qkv, attn.proj                                                  read
+//   2 mlp         [vec4]  f32  per layer ln_2, mlp.fc, mlp.proj                                                     read
+//   3 head        [vec4]  f32  ln_f, lm_head, value_head                                                            read
+//   4 cache       [layer, position, key d/4 ++ value d/4, slot] vec4 f32                                            read/write
+//   5 jobs        [jobs, 12] u32: slot, start, feed_at, feed_count, previous, stop, cap, idle, stream, index, 0, 0;
+//                 then all fed token ids; feed_at is an index into this array                                       read
+//   6 out         [jobs, out_stride] vec4 u32: entry 0 = (next token, previous, sampled count n, done),
+//                 entry 1 + i = (id, log-prob bits, value bits, 0) of sample i                                      write
+//   7 params
+// Params (bytes): 0 jobs, 4 step_begin, 8 step_end, 12 slots, 16 positions, 20 out_stride, 24 key0, 28 key1,
+//   32 layers, 36 heads, 40 d4, 44 f4, 48 v4 (d, mlp, vocabulary / 4), 52 epsilon f32, 56 scale f32 = 1/sqrt(head width)
+// Workgroup: WORKGROUP lanes, one job each, no barriers, no shared memory. Small groups spread 64 jobs over all cores.
+//   A job idles `idle` steps so that the lanes of a group leave the prefill together (the head is then never computed
+//   for a single lane). Steps step_begin ≤ step < step_end run; the state survives in out, so one submit stays short.
+// Numerics: float32; sums in index order; online softmax over positions in order; cumulative probability in id order.
+//   A lane never reads what another wrote: a result does not depend on the other jobs. NaN logits fall through to
+//   the last id with a NaN log-prob. No trip count is a constant except the head width: drivers unroll constant loops,
+//   and compilation then takes minutes on software adapters. Matrix products keep 4 vec4 outputs in registers.
+// Oracle: test/oracle/decode.ts (float64, no cache); log-probs and values within 1e-4 (test/gpu/decode.test.ts).
+
+struct Params {
+  jobs: u32, step_begin: u32, step_end: u32, slots: u32,
+  positions: u32, out_stride: u32, key0: u32, key1: u32,
+  layers: u32, heads: u32, d4: u32, f4: u32,
+  v4: u32, epsilon: f32, scale: f32,
+}
+
+@group(0) @binding(0) var<storage, read> embeddings: array<vec4<f32>>;
+@group(0) @binding(1) var<ATTENTION_SPACE> attention: array<vec4<f32>, ATTENTION_SIZE>;
+@group(0) @binding(2) var<MLP_SPACE> mlp: array<vec4<f32>, MLP_SIZE>;
+@group(0) @binding(3) var<HEAD_SPACE> head: array<vec4<f32>, HEAD_SIZE>;
+@group(0) @binding(4) var<storage, read_write> cache: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> jobs: array<u32>;
+@group(0) @binding(6) var<storage, read_write> out: array<vec4<u32>>;
+@group(0) @binding(7) var<uniform> params: Params;
+
+// Per lane: residual stream, input and output of the current product.
+var<private> x: array<vec4<f32>, D4>;
+var<private> h: array<vec4<f32>, H4>;
+var<private> y: array<vec4<f32>, Y4>;
+
+// Mean and 1/std of x over the model width.
+fn moments() -> vec2<f32> {
+  var sum = vec4<f32>();
+  for (var i = 0u; i < params.d4; i++) { sum += x[i]; }
+  let n = 4.0 * f32(params.d4);
+  let mean = dot(sum, vec4<f32>(1.0)) / n;
+  var squares = vec4<f32>();
+  for (var i = 0u; i < params.d4; i++) {
+    let c = x[i] - mean;
+    squares = fma(c, c, squares);
+  }
+  return vec2<f32>(mean, inverseSqrt(dot(squares, vec4<f32>(1.0)) / n + params.epsilon));
+}
+
+// y[0..out4) = bias + h[0..in4) · W for the attention weights; W is [4·in4, out4] vec4 from `weight`.
+fn attention_product(weight: u32, bias: u32, in4: u32, out4: u32) {
+  for (var j = 0u; j < out4; j += 4u) {
+    // A tail tile computes its last column again instead of branching.
+    let j1 = min(j + 1u, out4 - 1u);
+    let j2 = min(j + 2u, out4 - 1u);
+    let j3 = min(j + 3u, out4 - 1u);
+    var a0 = attention[bias + j];
+    var a1 = attention[bias + j1];
+    var a2 = attention[bias + j2];
+    var a3 = attention[bias + j3];
+    var row = weight;
+    for (var i = 0u; i < in4; i++) {
+      let v = h[i];
+      //#rows attention
+    }
+    y[j] = a0;
+    y[j1] = a1;
+    y[j2] = a2;
+    y[j3] = a3;
+  }
+}
+
+// The same for the MLP weights.
+fn mlp_product(weight: u32, bias: u32, in4: u32, out4: u32) {
+  for (var j = 0u; j < out4; j += 4u) {
+    let j1 = min(j + 1u, out4 - 1u);
+    let j2 = min(j + 2u, out4 - 1u);
+    let j3 = min(j + 3u, out4 - 1u);
+    var a0 = mlp[bias + j];
+    var a1 = mlp[bias + j1];
+    var a2 = mlp[bias + j2];
+    var a3 = mlp[bias + j3];
+    var row = weight;
+    for (var i = 0u; i < in4; i++) {
+      let v = h[i];
+      //#rows mlp
+    }
+    y[j] = a0;
+    y[j1] = a1;
+    y[j2] = a2;
+    y[j3] = a3;
+  }
+}
+
+// The same for the output head.
+fn head_product(weight: u32, bias: u32, in4: u32, out4: u32) {
+  for (var j = 0u; j < out4; j += 4u) {
+    let j1 = min(j + 1u, out4 - 1u);
+    let j2 = min(j + 2u, out4 - 1u);
+    let j3 = min(j + 3u, out4 - 1u);
+    var a0 = head[bias + j];
+    var a1 = head[bias + j1];
+    var a2 = head[bias + j2];
+    var a3 = head[bias + j3];
+    var row = weight;
+    for (var i = 0u; i < in4; i++) {
+      let v = h[i];
+      //#rows head
+    }
+    y[j] = a0;
+    y[j1] = a1;
+    y[j2] = a2;
+    y[j3] = a3;
+  }
+}
+
+// Writes key and value of this position, then h = causal attention of y's query over positions 0 … position.
+fn attend(layer: u32, position: u32, slot: u32) {
+  let d4 = params.d4;
+  let stride = 2u * d4 * params.slots;
+  let base = layer * params.positions * stride + slot;
+  let own = base + position * stride;
+  for (var c = 0u; c < 2u * d4; c++) { cache[own + c * params.slots] = y[d4 + c]; }
+  for (var hd = 0u; hd < params.heads; hd++) {
+    let first = hd * HEAD_D4;
+    var q: array<vec4<f32>, HEAD_D4>;
+    var acc: array<vec4<f32>, HEAD_D4>;
+    for (var c = 0u; c < HEAD_D4; c++) { q[c] = y[first + c] * params.scale; }
+    var top = -1e30;
+    var total = 0.0;
+    var key_at = base + first * params.slots;
+    for (var t = 0u; t <= position; t++) {
+      var score = 0.0;
+      for (var c = 0u; c < HEAD_D4; c++) { score += dot(q[c], cache[key_at + c * params.slots]); }
+      // Online softmax: one exponential serves as the new weight or as the rescaling of the old ones.
+      let e = exp(-abs(score - top));
+      let rises = score > top;
+      let weight = select(e, 1.0, rises);
+      let keep = select(1.0, e, rises);
+      top = max(top, score);
+      total = total * keep + weight;
+      let value_at = key_at + d4 * params.slots;
+      for (var c = 0u; c < HEAD_D4; c++) {
+        acc[c] = fma(cache[value_at + c * params.slots], vec4<f32>(weight), acc[c] * keep);
+      }
+      key_at += stride;
+    }
+    for (var c = 0u; c < HEAD_D4; c++) { h[first + c] = acc[c] / total; }
+  }
+}
+
+fn block(layer: u32, position: u32, slot: u32) {
+  let d4 = params.d4;
+  let a = layer * ATTENTION_STRIDE;
+  var m = moments();
+  for (var i = 0u; i < d4; i++) { h[i] = fma((x[i] - m.x) * m.y, attention[a + i], attention[a + LN_BIAS + i]); }
+  attention_product(a + QKV_WEIGHT, a + QKV_BIAS, d4, 3u * d4);
+  attend(layer, position, slot);
+  attention_product(a + PROJ_WEIGHT, a + PROJ_BIAS, d4, d4);
+  for (var i = 0u; i < d4; i++) { x[i] += y[i]; }
+  let b = layer * MLP_STRIDE;
+  m = moments();
+  for (var i = 0u; i < d4; i++) { h[i] = fma((x[i] - m.x) * m.y, mlp[b + i], mlp[b + LN_BIAS + i]); }
+  mlp_product(b + FC_WEIGHT, b + FC_BIAS, d4, params.f4);
+  for (var i = 0u; i < params.f4; i++) { h[i] = max(y[i], vec4<f32>()); }
+  mlp_product(b + MLP_PROJ_WEIGHT, b + MLP_PROJ_BIAS, params.f4, d4);
+  for (var i = 0u; i < d4; i++) { x[i] += y[i]; }
+}
+
+// Logits into y; returns the value.
+fn output_head() -> f32 {
+  let m = moments();
+  var value = head[VALUE_BIAS].x;
+  for (var i = 0u; i < params.d4; i++) {
+    let v = fma((x[i] - m.x) * m.y, head[i], head[LN_BIAS + i]);
+    value += dot(v, head[VALUE_WEIGHT + i]);
+    h[i] = v;
+  }
+  head_product(LM_WEIGHT, LM_BIAS, params.d4, params.v4);
+  return value;
+}
+
+// Inverse CDF over the logits in y. Returns (id, log-prob bits).
+fn draw(u: f32) -> vec2<u32> {
+  var top4 = y[0];
+  for (var i = 1u; i < params.v4; i++) { top4 = max(top4, y[i]); }
+  let top = max(max(top4.x, top4.y), max(top4.z, top4.w));
+  var total = 0.0;
+  for (var i = 0u; i < params.v4; i++) {
+    let e = exp(y[i] - top);
+    total = (((total + e.x) + e.y) + e.z) + e.w;
+  }
+  let target_sum = u * total;
+  var sum = 0.0;
+  var id = 4u * params.v4 - 1u;
+  for (var i = 0u; i < params.v4; i++) {
+    let e = exp(y[i] - top);
+    let s0 = sum + e.x;
+    let s1 = s0 + e.y;
+    let s2 = s1 + e.z;
+    sum = s2 + e.w;
+    if (sum > target_sum) {
+      id = 4u * i + select(select(select(3u, 2u, s2 > target_sum), 1u, s1 > target_sum), 0u, s0 > target_sum);
+      break;
+    }
+  }
+  let logp = y[id / 4u][id % 4u] - top - log(total);
+  return vec2<u32>(id, bitcast<u32>(logp));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) global_id: vec3<u32>) {
+  let job = global_id.x;
+  if (job >= params.jobs) { return; }
+  let record = job * 12u;
+  let slot = jobs[record];
+  let start = jobs[record + 1u];
+  let feed_at = jobs[record + 2u];
+  let feed_count = jobs[record + 3u];
+  let stop = jobs[record + 5u];
+  let cap = jobs[record + 6u];
+  let idle = jobs[record + 7u];
+  let stream = jobs[record + 8u];
+  let index = jobs[record + 9u];
+  let result = job * params.out_stride;
+  var state = out[result];
+  if (params.step_begin == 0u) { state = vec4<u32>(0u, jobs[record + 4u], 0u, 0u); }
+  for (var step = max(params.step_begin, idle); step < params.step_end && state.w == 0u; step++) {
+    let fed = step - idle;
+    let position = start + fed;
+    var token = state.x;
+    if (fed < feed_count) { token = jobs[feed_at + fed]; }
+    // parameters.ts: at position 0 the previous token counts as token 0.
+    let previous = select(state.y, 0u, position == 0u);
+    for (var i = 0u; i < params.d4; i++) {
+      var e = embeddings[token * params.d4 + i] + embeddings[WPE + position * params.d4 + i];
+      if (HAS_PREVIOUS) { e += embeddings[WTE_PREVIOUS + previous * params.d4 + i]; }
+      x[i] = e;
+    }
+    for (var layer = 0u; layer < params.layers; layer++) { block(layer, position, slot); }
+    state.y = token;
+    if (fed + 1u >= feed_count) {
+      let value = output_head();
+      let bits = threefry(vec2<u32>(params.key0, params.key1), vec2<u32>(stream, index + state.z));
+      let sampled = draw(unit_float(bits.x));
+      out[result + 1u + state.z] = vec4<u32>(sampled, bitcast<u32>(value), 0u);
+      state.x = sampled.x;
+      state.z += 1u;
+      if (sampled.x == stop || state.z >= cap) { state.w = 1u; }
+    }
+  }
+  out[result] = state;
+}

@@ -1,0 +1,166 @@
+/**
+ * Binds shaders/decode-fused.wgsl: whole decoding of small models, one lane per job. Private arrays and uniform arrays
+ * need constant sizes, so the constants are written into the text; trip counts stay in the params.
+ */
+import decodeFused from '../../../shaders/decode-fused.wgsl?raw';
+import threefry from '../../../shaders/threefry.wgsl?raw';
+import type { GpuContext } from '../device';
+import { compileKernel, f32, type GpuSlice, type Kernel, type Recorder } from '../kernel';
+
+/** Sizes and offsets of one model, offsets in vec4 (16 bytes) from the start of their region. */
+export interface DecodeFusedPlan {
+  /** Widths divided by 4. */
+  readonly d4: number;
+  readonly f4: number;
+  readonly v4: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly epsilon: number;
+  readonly embeddings: { readonly wtePrevious: number | undefined; readonly wpe: number };
+  /** `stride`: vec4s of one layer; `size`: of all layers. */
+  readonly attention: Region & Offsets<'qkvWeight' | 'qkvBias' | 'projWeight' | 'projBias'>;
+  readonly mlp: Region & Offsets<'fcWeight' | 'fcBias' | 'projWeight' | 'projBias'>;
+  readonly head: Region & Offsets<'lmWeight' | 'lmBias' | 'valueWeight' | 'valueBias'>;
+  /** Offset of a layer norm's bias after its weight; the same in all regions. */
+  readonly layerNormBias: number;
+}
+interface Region {
+  readonly stride: number;
+  readonly size: number;
+}
+type Offsets<K extends string> = Readonly<Record<K, number>>;
+
+/** Words of one job record. */
+export const FUSED_JOB_WORDS = 12;
+
+/** Lanes of a workgroup: the SIMD width of software adapters, so that few jobs still reach every core. */
+export const FUSED_WORKGROUP = 8;
+
+/** Whether a region of `size` vec4s is bound as uniform (fast on software adapters) or as read-only storage. */
+export function fusedSpace(context: GpuContext, size: number): 'uniform' | 'read' {
+  return size * 16 <= context.adapter.limits.maxUniformBufferBindingSize ? 'uniform' : 'read';
+}
+
+/** The WGSL text of a plan. Exported for tests that break it. */
+export function decodeFusedSource(context: GpuContext, plan: DecodeFusedPlan): string {
+  const { d4, f4, v4, attention, mlp, head } = plan;
+  const unsigned: Record<string, number> = {
+    WORKGROUP: FUSED_WORKGROUP,
+    D4: d4,
+    H4: Math.max(d4, f4),
+    Y4: Math.max(3 * d4, f4, v4),
+    HEAD_D4: d4 / plan.heads,
+    WTE_PREVIOUS: plan.embeddings.wtePrevious ?? 0,
+    WPE: plan.embeddings.wpe,
+    LN_BIAS: plan.layerNormBias,
+    ATTENTION_SIZE: attention.size,
+    ATTENTION_STRIDE: attention.stride,
+    QKV_WEIGHT: attention.qkvWeight,
+    QKV_BIAS: attention.qkvBias,
+    PROJ_WEIGHT: attention.projWeight,
+    PROJ_BIAS: attention.projBias,
+    MLP_SIZE: mlp.size,
+    MLP_STRIDE: mlp.stride,
+    FC_WEIGHT: mlp.fcWeight,
+    FC_BIAS: mlp.fcBias,
+    MLP_PROJ_WEIGHT: mlp.projWeight,
+    MLP_PROJ_BIAS: mlp.projBias,
+    HEAD_SIZE: head.size,
+    LM_WEIGHT: head.lmWeight,
+    LM_BIAS: head.lmBias,
+    VALUE_WEIGHT: head.valueWeight,
+    VALUE_BIAS: head.valueBias,
+  };
+  const constants = Object.entries(unsigned).map(([name, value]) => `const ${name} = ${value}u;`);
+  constants.push(`const HAS_PREVIOUS = ${plan.embeddings.wtePrevious !== undefined};`);
+  const space = (size: number) => (fusedSpace(context, size) === 'uniform' ? 'uniform' : 'storage, read');
+  const body = decodeFused
+    .replace('ATTENTION_SPACE', space(attention.size))
+    .replace('MLP_SPACE', space(mlp.size))
+    .replace('HEAD_SPACE', space(head.size))
+    .replace(/^ *\/\/#rows (\w+)$/gm, (_, region: string) => rows(region));
+  return `${constants.join('\n')}\n${threefry}\n${body}`;
+}
+
+/** Four rows of a matrix product: components of v times rows `row`, added to four vec4 outputs. */
+function rows(region: string): string {
+  const lines: string[] = [];
+  for (const component of ['x', 'y', 'z', 'w']) {
+    ['j', 'j1', 'j2', 'j3'].forEach((column, k) => {
+      lines.push(`      a${k} = fma(vec4<f32>(v.${component}), ${region}[row + ${column}], a${k});`);
+    });
+    lines.push('      row += out4;');
+  }
+  return lines.join('\n');
+}
+
+/** Compiles the kernel of a plan. */
+export function compileDecodeFused(context: GpuContext, plan: DecodeFusedPlan): Promise<Kernel> {
+  return compileKernel(context, {
+    name: 'decode-fused',
+    code: decodeFusedSource(context, plan),
+    bindings: [
+      'read',
+      fusedSpace(context, plan.attention.size),
+      fusedSpace(context, plan.mlp.size),
+      fusedSpace(context, plan.head.size),
+      'write',
+      'read',
+      'write',
+      'params',
+    ],
+  });
+}
+
+/** Buffers of one dispatch; shapes as in the shader's header. */
+export interface DecodeFusedSlices {
+  readonly embeddings: GpuSlice;
+  readonly attention: GpuSlice;
+  readonly mlp: GpuSlice;
+  readonly head: GpuSlice;
+  readonly cache: GpuSlice;
+  readonly jobs: GpuSlice;
+  readonly out: GpuSlice;
+}
+
+/** Records steps `begin` ≤ step < `end` of all jobs. */
+export function encodeDecodeFused(
+  recorder: Recorder,
+  kernel: Kernel,
+  plan: DecodeFusedPlan,
+  slices: DecodeFusedSlices,
+  sizes: {
+    readonly jobs: number;
+    readonly begin: number;
+    readonly end: number;
+    readonly slots: number;
+    readonly positions: number;
+    readonly outStride: number;
+    readonly key: readonly [number, number];
+  },
+): void {
+  const { d4, f4, v4, layers, heads, epsilon } = plan;
+  const scale = 1 / Math.sqrt((4 * d4) / heads);
+  recorder.dispatch(
+    kernel,
+    [slices.embeddings, slices.attention, slices.mlp, slices.head, slices.cache, slices.jobs, slices.out],
+    [
+      sizes.jobs,
+      sizes.begin,
+      sizes.end,
+      sizes.slots,
+      sizes.positions,
+      sizes.outStride,
+      sizes.key[0],
+      sizes.key[1],
+      layers,
+      heads,
+      d4,
+      f4,
+      v4,
+      f32(epsilon),
+      f32(scale),
+    ],
+    [Math.ceil(sizes.jobs / FUSED_WORKGROUP)],
+  );
+}

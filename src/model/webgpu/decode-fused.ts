@@ -1,0 +1,240 @@
+/** Decoding of small models by one kernel, one lane per job. See shaders/decode-fused.wgsl. */
+import type { GpuContext } from '../../gpu/device';
+import type { Kernel } from '../../gpu/kernel';
+import { Recorder, readBack, slice4, whole } from '../../gpu/kernel';
+import {
+  compileDecodeFused,
+  type DecodeFusedPlan,
+  type DecodeFusedSlices,
+  encodeDecodeFused,
+  FUSED_JOB_WORDS,
+  FUSED_WORKGROUP,
+} from '../../gpu/kernels/decode-fused';
+import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
+import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
+import { BufferSet, type DecodePath, SUBMIT_MACS, tokenMacs } from './decode-path';
+
+/** Floats of per-lane private arrays beyond which a lane would spill too much to be worth it. */
+const MAX_PRIVATE_FLOATS = 2048;
+
+/** Whether the fused kernel suits a shape: everything one lane holds stays small. */
+export function fusedFits(shape: ModelShape): boolean {
+  const { dModel: d, mlp, vocabulary } = shape;
+  const floats = d + Math.max(d, mlp) + Math.max(3 * d, mlp, vocabulary);
+  return d <= 64 && shape.layers <= 4 && floats <= MAX_PRIVATE_FLOATS;
+}
+
+/** A contiguous part of the flat parameters, in floats. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Where the regions of the fused kernel lie in the flat parameters, and their inner offsets. */
+export function fusedPlan(shape: ModelShape): {
+  plan: DecodeFusedPlan;
+  embeddings: Span;
+  attention: Span[];
+  mlp: Span[];
+  head: Span;
+} {
+  const layout = parameterLayout(shape);
+  const at = (name: string) => layout.byName.get(name)!.offset;
+  const attention: Span[] = [];
+  const mlp: Span[] = [];
+  for (let l = 0; l < shape.layers; l++) {
+    const middle = at(blockParameter(l, 'ln_2.weight'));
+    const end = l + 1 < shape.layers ? at(blockParameter(l + 1, 'ln_1.weight')) : at('ln_f.weight');
+    attention.push({ from: at(blockParameter(l, 'ln_1.weight')), to: middle });
+    mlp.push({ from: middle, to: end });
+  }
+  const head = { from: at('ln_f.weight'), to: layout.total };
+  const inAttention = (name: 'attn.qkv.weight' | 'attn.qkv.bias' | 'attn.proj.weight' | 'attn.proj.bias') =>
+    (at(blockParameter(0, name)) - attention[0]!.from) / 4;
+  const inMlp = (name: 'mlp.fc.weight' | 'mlp.fc.bias' | 'mlp.proj.weight' | 'mlp.proj.bias') =>
+    (at(blockParameter(0, name)) - mlp[0]!.from) / 4;
+  const inHead = (name: string) => (at(name) - head.from) / 4;
+  const region = (spans: readonly Span[]) => {
+    const stride = (spans[0]!.to - spans[0]!.from) / 4;
+    return { stride, size: stride * spans.length };
+  };
+  const plan: DecodeFusedPlan = {
+    d4: shape.dModel / 4,
+    f4: shape.mlp / 4,
+    v4: shape.vocabulary / 4,
+    layers: shape.layers,
+    heads: shape.heads,
+    epsilon: LAYER_NORM_EPSILON,
+    embeddings: { wtePrevious: shape.previousToken ? at('wte_prev') / 4 : undefined, wpe: at('wpe') / 4 },
+    layerNormBias: inHead('ln_f.bias'),
+    attention: {
+      ...region(attention),
+      qkvWeight: inAttention('attn.qkv.weight'),
+      qkvBias: inAttention('attn.qkv.bias'),
+      projWeight: inAttention('attn.proj.weight'),
+      projBias: inAttention('attn.proj.bias'),
+    },
+    mlp: {
+      ...region(mlp),
+      fcWeight: inMlp('mlp.fc.weight'),
+      fcBias: inMlp('mlp.fc.bias'),
+      projWeight: inMlp('mlp.proj.weight'),
+      projBias: inMlp('mlp.proj.bias'),
+    },
+    head: {
+      ...region([head]),
+      lmWeight: inHead('lm_head.weight'),
+      lmBias: inHead('lm_head.bias'),
+      valueWeight: inHead('value_head.weight'),
+      valueBias: inHead('value_head.bias'),
+    },
+  };
+  return { plan, embeddings: { from: 0, to: attention[0]!.from }, attention, mlp, head };
+}
+
+/** The fused decode path. */
+export class FusedDecode implements DecodePath {
+  private readonly buffers: BufferSet;
+  private slots = 0;
+  private positions = 0;
+
+  private constructor(
+    private readonly context: GpuContext,
+    private readonly shape: ModelShape,
+    private readonly regions: ReturnType<typeof fusedPlan>,
+    private readonly kernel: Kernel,
+  ) {
+    this.buffers = new BufferSet(context, 'decode-fused');
+  }
+
+  static async create(context: GpuContext, shape: ModelShape): Promise<FusedDecode> {
+    const regions = fusedPlan(shape);
+    return new FusedDecode(context, shape, regions, await compileDecodeFused(context, regions.plan));
+  }
+
+  get bytes(): number {
+    return this.buffers.bytes;
+  }
+
+  open(slots: number, positions: number): void {
+    this.slots = slots;
+    this.positions = positions;
+    this.buffers.release('cache');
+    const { layers, dModel } = this.shape;
+    this.buffers.ensure('cache', layers * positions * 2 * dModel * slots * 4, GPUBufferUsage.STORAGE);
+  }
+
+  async run(parameters: GPUBuffer, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
+    // Jobs of like feed length share a workgroup, so that few lanes idle. Lane order does not touch results.
+    const order = jobs.map((_, i) => i).sort((a, b) => jobs[b]!.feed.length - jobs[a]!.feed.length || a - b);
+    const lanes = order.map((i) => jobs[i]!);
+    const words = packLanes(lanes);
+    const maxCap = lanes.reduce((n, job) => Math.max(n, job.cap), 0);
+    const outStride = 1 + maxCap;
+    const slices = this.bind(parameters, words, lanes.length * outStride * 16);
+
+    const steps = lanes[0]!.feed.length + maxCap - 1;
+    const perSubmit = Math.max(1, Math.floor(SUBMIT_MACS / (lanes.length * tokenMacs(this.shape, this.positions))));
+    for (let begin = 0; begin < steps; begin += perSubmit) {
+      const recorder = new Recorder(this.context, 'decode-fused');
+      if (begin === 0) this.copyWeights(recorder, parameters, slices);
+      encodeDecodeFused(recorder, this.kernel, this.regions.plan, slices, {
+        jobs: lanes.length,
+        begin,
+        end: Math.min(steps, begin + perSubmit),
+        slots: this.slots,
+        positions: this.positions,
+        outStride,
+        key: options.key,
+      });
+      recorder.submit();
+    }
+    const [bytes] = await readBack(this.context, [slices.out]);
+    const results = new Array<DecodeResult>(jobs.length);
+    order.forEach((job, lane) => {
+      results[job] = unpackLane(bytes!, lane * outStride);
+    });
+    return results;
+  }
+
+  dispose(): void {
+    this.buffers.dispose();
+  }
+
+  private bind(parameters: GPUBuffer, words: Uint32Array, outBytes: number): DecodeFusedSlices {
+    const { plan, embeddings } = this.regions;
+    const weights = GPUBufferUsage.UNIFORM | GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
+    const jobs = this.buffers.ensure('jobs', words.byteLength, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST);
+    const out = this.buffers.ensure('out', outBytes, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC);
+    this.context.device.queue.writeBuffer(jobs, 0, words as Uint32Array<ArrayBuffer>);
+    return {
+      embeddings: slice4(parameters, 0, embeddings.to),
+      attention: whole(this.buffers.ensure('attention', plan.attention.size * 16, weights)),
+      mlp: whole(this.buffers.ensure('mlp', plan.mlp.size * 16, weights)),
+      head: whole(this.buffers.ensure('head', plan.head.size * 16, weights)),
+      cache: whole(this.buffers.ensure('cache', 0, GPUBufferUsage.STORAGE)),
+      jobs: whole(jobs),
+      out: { buffer: out, offset: 0, size: outBytes },
+    };
+  }
+
+  /** Gathers each region of the weights into one buffer that can be bound as uniform. Copied on every call: nobody
+   *  tells the decoder when an update has changed them, and it costs microseconds. */
+  private copyWeights(recorder: Recorder, parameters: GPUBuffer, to: DecodeFusedSlices): void {
+    const copy = (spans: readonly Span[], buffer: GPUBuffer) => {
+      let offset = 0;
+      for (const span of spans) {
+        const size = (span.to - span.from) * 4;
+        recorder.copy({ buffer: parameters, offset: span.from * 4, size }, { buffer, offset, size });
+        offset += size;
+      }
+    };
+    copy(this.regions.attention, to.attention.buffer);
+    copy(this.regions.mlp, to.mlp.buffer);
+    copy([this.regions.head], to.head.buffer);
+  }
+}
+
+/** Job records and fed tokens in lane order, as the shader reads them. */
+function packLanes(lanes: readonly DecodeJob[]): Uint32Array {
+  const fed = lanes.reduce((n, job) => n + job.feed.length, 0);
+  const words = new Uint32Array(lanes.length * FUSED_JOB_WORDS + fed);
+  let feedAt = lanes.length * FUSED_JOB_WORDS;
+  lanes.forEach((job, lane) => {
+    // Lanes are sorted: the first of a workgroup has its longest feed.
+    const longest = lanes[lane - (lane % FUSED_WORKGROUP)]!.feed.length;
+    words.set(
+      [
+        job.slot,
+        job.start,
+        feedAt,
+        job.feed.length,
+        job.start > 0 ? job.previous : 0,
+        job.stop,
+        job.cap,
+        longest - job.feed.length,
+        job.stream,
+        job.index,
+      ],
+      lane * FUSED_JOB_WORDS,
+    );
+    words.set(job.feed, feedAt);
+    feedAt += job.feed.length;
+  });
+  return words;
+}
+
+/** Reads one lane's samples; `at` in vec4s. */
+function unpackLane(bytes: ArrayBuffer, at: number): DecodeResult {
+  const words = new Uint32Array(bytes);
+  const floats = new Float32Array(bytes);
+  const count = words[at * 4 + 2]!;
+  const result = { ids: new Uint32Array(count), logp: new Float32Array(count), values: new Float32Array(count) };
+  for (let i = 0; i < count; i++) {
+    const word = (at + 1 + i) * 4;
+    result.ids[i] = words[word]!;
+    result.logp[i] = floats[word + 1]!;
+    result.values[i] = floats[word + 2]!;
+  }
+  return result;
+}

@@ -1,0 +1,118 @@
+/**
+ * Decoding with a KV cache: prefill, then sampling on the GPU. One decoder serves one model role; the parameters are
+ * given with every call.
+ */
+import { LabError } from '../../core/errors';
+import type { GpuContext } from '../../gpu/device';
+import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
+import type { ModelShape } from '../parameters';
+import { FusedDecode, fusedFits } from './decode-fused';
+import { checkJobs, type DecodePath } from './decode-path';
+
+/** `fused`: one lane per job, small models. `layered`: any size, the same kernels as the forward pass. */
+export type DecodePathName = 'fused' | 'layered';
+
+export interface DecoderOptions {
+  /** `auto` (default): fused where it fits. The two agree within float tolerance, not bit for bit. */
+  readonly path?: 'auto' | DecodePathName;
+}
+
+/** KV caches of one model and the kernels that extend and sample from them. `dispose` frees the device memory. */
+export class Decoder {
+  private filled = new Uint32Array(0);
+  private positions = 0;
+  private tail: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    private readonly shape: ModelShape,
+    readonly path: DecodePathName,
+    private readonly implementation: DecodePath,
+  ) {}
+
+  /**
+   * Compiles the kernels of a shape.
+   * @throws `model.shape` when the shape has widths that are no multiple of 4, `decode.path` when `fused` does not fit
+   */
+  static async create(context: GpuContext, shape: ModelShape, options: DecoderOptions = {}): Promise<Decoder> {
+    checkShape(shape);
+    const wanted = options.path ?? 'auto';
+    const fits = fusedFits(shape);
+    if (wanted === 'fused' && !fits)
+      throw new LabError({
+        code: 'decode.path',
+        what: 'The fused decode kernel is for small models',
+        expected: 'dModel ≤ 64, at most 4 layers, a few hundred tokens',
+        got: `dModel ${shape.dModel}, ${shape.layers} layers, mlp ${shape.mlp}, vocabulary ${shape.vocabulary}`,
+        fix: "Use the path 'auto' or 'layered'.",
+      });
+    return new Decoder(shape, 'fused', await FusedDecode.create(context, shape));
+  }
+
+  /** Bytes of device memory the decoder holds now, cache included. */
+  get bytes(): number {
+    return this.implementation.bytes;
+  }
+
+  /**
+   * Makes room for `slots` caches of `positions` tokens each. The same numbers again change nothing; other numbers give
+   * empty caches.
+   * @throws `decode.length` when the model has fewer positions
+   */
+  openSlots(slots: number, positions: number): void {
+    if (slots === this.filled.length && positions === this.positions) return;
+    if (positions > this.shape.positions || slots < 1 || positions < 1)
+      throw new LabError({
+        code: 'decode.length',
+        what: 'A cache slot cannot have that many positions',
+        expected: `at least one slot and 1 to ${this.shape.positions} positions, as many as the model has learned`,
+        got: `${slots} slots of ${positions} positions`,
+      });
+    this.implementation.open(slots, positions);
+    this.filled = new Uint32Array(slots);
+    this.positions = positions;
+  }
+
+  /**
+   * Feeds and samples every job; results in the order of the jobs. A result does not depend, not even in its last bit,
+   * on the other jobs of the call. Calls are queued one after the other.
+   * @param parameters flat parameters (parameters.ts); usage STORAGE and COPY_SRC
+   * @throws see `checkJobs`; nothing has run then
+   */
+  decode(parameters: GPUBuffer, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
+    const result = this.tail.then(() => this.decodeNow(parameters, jobs, options));
+    this.tail = result.catch(() => undefined);
+    return result;
+  }
+
+  dispose(): void {
+    this.implementation.dispose();
+    this.filled = new Uint32Array(0);
+    this.positions = 0;
+  }
+
+  private async decodeNow(
+    parameters: GPUBuffer,
+    jobs: readonly DecodeJob[],
+    options: DecodeOptions,
+  ): Promise<DecodeResult[]> {
+    if (jobs.length === 0) return [];
+    checkJobs(this.shape, jobs, this.filled, this.positions);
+    const results = await this.implementation.run(parameters, jobs, options);
+    jobs.forEach((job, i) => {
+      this.filled[job.slot] = job.start + job.feed.length + results[i]!.ids.length - 1;
+    });
+    return results;
+  }
+}
+
+function checkShape(shape: ModelShape): void {
+  const { dModel, heads, mlp, vocabulary, layers } = shape;
+  const whole = [dModel, heads, mlp, vocabulary, layers, shape.positions].every((n) => Number.isInteger(n) && n > 0);
+  if (!whole || dModel % (4 * heads) !== 0 || mlp % 4 !== 0 || vocabulary % 4 !== 0)
+    throw new LabError({
+      code: 'model.shape',
+      what: 'The decode kernels read four floats at a time',
+      expected: 'dModel a multiple of 4 × heads; mlp and vocabulary multiples of 4; all positive integers',
+      got: `dModel ${dModel}, heads ${heads}, mlp ${mlp}, vocabulary ${vocabulary}, layers ${layers}`,
+    });
+}
