@@ -112,6 +112,7 @@ test('the rules let through what is allowed', () => {
     ['src/gpu/device.ts', 'await gpu.requestAdapter(); await adapter.requestDevice();'],
     ['src/gpu/k.ts', "import code from '../../shaders/k.wgsl?raw';"],
     ['src/ui/share.ts', 'location.hash = ""; history.replaceState(null, "", "")'],
+    ['src/run/worker.ts', "const base = new URL('..', self.location.href);"],
     ['src/ui/b.ts', "import type { Scores } from '../model/engine';"],
     ['src/model/engine.ts', "import { LabError } from '../core/b';"],
   ]);
