@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { parseSeed } from '../../core/config';
+import { LabError } from '../../core/errors';
+import { VOCABULARY_SIZE } from '../../core/tokenizer';
+import { createNodePool } from '../../env/pool-node';
+import { build } from '../../run/build';
+import { evaluate } from '../../run/evaluate';
+import { readModel, requireFit } from '../../run/model-file';
+import { shapeOf } from '../../run/pretrain';
+import { createEngine, loadBase } from '../../run/session';
+import type { Command } from '../command';
+import { baseFromDisk, openDevice, readConfig } from '../runtime';
+
+const evaluateCommand: Command = {
+  name: 'eval',
+  summary: 'success of a checkpoint on held-out tasks, compaction on and off',
+  usage: 'eval <preset|config.json> --policy file.safetensors [--seed N] [--episodes n] [--set key=value]…',
+  positionals: 1,
+  options: {
+    policy: { type: 'string', help: 'policy to evaluate: a base, or policy.safetensors of a run' },
+    seed: { type: 'string', help: 'seed of the held-out tasks and draws (default 0)' },
+    episodes: { type: 'string', help: 'episodes per mode (default: the configuration’s finalEvalEpisodes)' },
+    set: { type: 'string', multiple: true, help: 'change one configuration key' },
+  },
+  async run(args) {
+    const { config } = await readConfig(args.required(0, 'preset or configuration file'), args.texts('set'));
+    const path = args.text('policy');
+    if (path === undefined) throw args.usageError('usage.missing-argument', 'Missing --policy', { expected: 'a file' });
+    if (!existsSync(path))
+      throw new LabError({
+        code: 'policy.missing',
+        what: 'There is no such checkpoint',
+        where: path,
+        fix: 'Check the path.',
+      });
+    const seed = parseSeed(args.text('seed') ?? '0');
+    const episodes = args.integer('episodes', config.finalEvalEpisodes, 1, 1_000_000);
+    const model = readModel(await readFile(path), path);
+    requireFit(model.shape, shapeOf(config, VOCABULARY_SIZE), path);
+    const { context, adapter } = await openDevice();
+    const pool = await createNodePool({ workers: config.terminalWorkers });
+    try {
+      const engine = await createEngine(context, model.shape, config);
+      await engine.setParameters('policy', model.parameters);
+      if (config.trainSummary === 'frozen')
+        await engine.setParameters('writer', (await loadBase(config, seed, baseFromDisk)).parameters);
+      const gate = async () => args.signal.throwIfAborted();
+      const options = { engine, pool, config, seed, episodes, gate };
+      const evalComp = await evaluate('comp', options);
+      const evalSingle = await evaluate('single', options);
+      args.print({
+        evalComp: evalComp.success,
+        evalSingle: evalSingle.success,
+        evalCompDetail: evalComp,
+        evalSingleDetail: evalSingle,
+        policy: path,
+        seed,
+        adapter,
+        build,
+      });
+      engine.dispose();
+    } finally {
+      await pool.close();
+      context.dispose();
+    }
+  },
+};
+export default evaluateCommand;

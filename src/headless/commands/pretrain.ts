@@ -1,0 +1,91 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseSeed } from '../../core/config';
+import { VOCABULARY_SIZE } from '../../core/tokenizer';
+import { createNodePool } from '../../env/pool-node';
+import { initialParameters } from '../../model/initialise';
+import { build } from '../../run/build';
+import { evaluate } from '../../run/evaluate';
+import { writeModel } from '../../run/model-file';
+import { recipeConfig, shapeOf, pretrain as warmStart } from '../../run/pretrain';
+import { type Recipe, recipes } from '../../run/recipes';
+import { createEngine } from '../../run/session';
+import type { Command } from '../command';
+import { basesFolder, openDevice } from '../runtime';
+
+const pretrain: Command = {
+  name: 'pretrain',
+  summary: 'warm-start a base policy by cloning scripted demonstrations with lossy summaries',
+  usage: 'pretrain <recipe> [--seed N] [--steps n] [--out file] [--eval episodes]',
+  positionals: 1,
+  options: {
+    seed: { type: 'string', help: 'seed of initialisation, tasks and demonstrations (default 1)' },
+    steps: { type: 'string', help: 'optimiser steps (default: the recipe’s)' },
+    out: { type: 'string', help: `checkpoint to write (default ${basesFolder}/<recipe>.safetensors)` },
+    eval: { type: 'string', help: 'held-out episodes to evaluate at the end (default 512)' },
+  },
+  async run(args) {
+    const name = args.required(0, 'recipe');
+    if (!Object.hasOwn(recipes, name))
+      throw args.usageError('usage.bad-value', 'There is no such recipe', {
+        expected: Object.keys(recipes).join(' | '),
+        got: name,
+      });
+    const known: Recipe = recipes[name as keyof typeof recipes];
+    const recipe: Recipe = { ...known, steps: args.integer('steps', known.steps, 1, 1_000_000) };
+    const seed = parseSeed(args.text('seed') ?? '1');
+    const config = recipeConfig(recipe);
+    const shape = shapeOf(config, VOCABULARY_SIZE);
+    const { context, adapter } = await openDevice();
+    const pool = await createNodePool({ workers: config.terminalWorkers });
+    const startedAt = performance.now();
+    const gate = async () => args.signal.throwIfAborted();
+    try {
+      const engine = await createEngine(context, shape, config);
+      await engine.setParameters('policy', initialParameters(shape, seed, { copyInit: recipe.copyInit }));
+      await warmStart({
+        engine,
+        pool,
+        recipe,
+        seed,
+        gate,
+        onStep: (step) => {
+          if (step.step % 25 !== 0 && step.step !== step.steps) return;
+          const elapsed = performance.now() - startedAt;
+          const left = Math.round(((elapsed / step.step) * (step.steps - step.step)) / 1000);
+          args.print({ ...step, elapsedMs: Math.round(elapsed) });
+          args.note(`step ${step.step}/${step.steps}, loss ${step.loss.toFixed(3)}, about ${left} s left`);
+        },
+      });
+      const episodes = args.integer('eval', 512, 1, 100_000);
+      const evalComp = await evaluate('comp', { engine, pool, config, seed, episodes, gate });
+      const file = args.text('out') ?? join(basesFolder, `${name}.safetensors`);
+      const bytes = writeModel(shape, await engine.getParameters('policy'), {
+        recipe: JSON.stringify(recipe),
+        command: `lab pretrain ${name} --seed ${seed} --steps ${recipe.steps}`,
+        seed: String(seed),
+        build,
+        adapter,
+        baseSuccess: String(evalComp.success),
+      });
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(`${file}.partial`, bytes);
+      await rename(`${file}.partial`, file);
+      args.print({
+        done: true,
+        file,
+        sizeBytes: bytes.byteLength,
+        evalComp,
+        elapsedMs: Math.round(performance.now() - startedAt),
+        adapter,
+        build,
+        seed,
+      });
+      engine.dispose();
+    } finally {
+      await pool.close();
+      context.dispose();
+    }
+  },
+};
+export default pretrain;

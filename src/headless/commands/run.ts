@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { parseSeed } from '../../core/config';
+import type { EvalSummary, IterationRecord, Progress, RunHeader, TrainerEvent } from '../../core/protocol';
+import { createNodePool } from '../../env/pool-node';
+import { build } from '../../run/build';
+import { createEngine, loadBase } from '../../run/session';
+import { Trainer } from '../../run/trainer';
+import type { Arguments, Command } from '../command';
+import { FileSink, NullSink } from '../file-sink';
+import { baseFromDisk, openDevice, readConfig } from '../runtime';
+
+/** One iteration as one JSON line: the success rates as plain numbers, the rest of an evaluation beside them. */
+export function iterationLine(record: IterationRecord): Record<string, unknown> {
+  const { evalComp, evalSingle, ...rest } = record;
+  if (!evalComp || !evalSingle) return rest;
+  return {
+    ...rest,
+    evalComp: evalComp.success,
+    evalSingle: evalSingle.success,
+    evalCompDetail: evalComp,
+    evalSingleDetail: evalSingle,
+  };
+}
+
+function seconds(ms: number): string {
+  return ms < 90_000 ? `${Math.round(ms / 1000)} s` : `${(ms / 60_000).toFixed(1)} min`;
+}
+
+/** A line of progress, at most one per iteration or second. */
+function reporter(args: Arguments): (progress: Progress) => void {
+  let last = '';
+  let lastAt = 0;
+  return (p) => {
+    const key = `${p.status} ${p.iteration}`;
+    const now = performance.now();
+    if (key === last && now - lastAt < 5000) return;
+    last = key;
+    lastAt = now;
+    const left = p.remainingMs === null ? '' : `, about ${seconds(p.remainingMs)} left`;
+    args.note(`${p.status} ${p.iteration}/${p.iterations} ${p.phase ?? ''} ${p.note} (${seconds(p.elapsedMs)}${left})`);
+  };
+}
+
+const success = (summary: EvalSummary | null) => summary?.success ?? null;
+
+const run: Command = {
+  name: 'run',
+  summary: 'train a preset or a configuration file; one JSON object per iteration on stdout',
+  usage: 'run <preset|config.json> --seed N [--set key=value]… [--out dir] | run --resume dir',
+  positionals: 1,
+  options: {
+    seed: { type: 'string', help: 'run seed, 0 to 4294967295 (default 0)' },
+    set: { type: 'string', multiple: true, help: 'change one configuration key, e.g. --set iterations=10' },
+    out: { type: 'string', help: 'new folder for config, metrics, trajectories and checkpoint' },
+    resume: { type: 'string', help: 'continue the run in this folder from its last saved iteration' },
+  },
+  async run(args) {
+    const resume = args.text('resume');
+    const sink = resume ?? args.text('out');
+    const fileSink = sink === undefined ? null : new FileSink(sink);
+    const stored = resume === undefined ? null : await fileSink!.loadRun();
+    if (resume !== undefined && !stored)
+      throw args.usageError('usage.bad-value', 'There is no run to resume', {
+        expected: 'a folder written by --out',
+        got: resume,
+      });
+    const { context, adapter } = await openDevice();
+    const header: RunHeader = stored?.header ?? {
+      ...(await readConfig(args.required(0, 'preset or configuration file'), args.texts('set'))),
+      runId: randomUUID(),
+      seed: parseSeed(args.text('seed') ?? '0'),
+      createdAt: new Date().toISOString(),
+      adapter,
+      engine: 'webgpu',
+      build,
+    };
+    if (header.adapter !== adapter)
+      args.note(`warning: this run was started on ${header.adapter}; on ${adapter} it cannot continue bit-identically`);
+    const { config } = header;
+    const { shape, parameters } = await loadBase(config, header.seed, baseFromDisk);
+    if (fileSink) fileSink.useShape(shape);
+    if (fileSink && !stored) await fileSink.saveHeader({ ...header, engine: config.engine });
+    const pool = await createNodePool({ workers: config.terminalWorkers });
+    try {
+      const engine = await createEngine(context, shape, config);
+      const report = reporter(args);
+      const emit = (event: TrainerEvent) => {
+        if (event.type === 'progress') report(event.progress);
+        else if (event.type === 'iteration') {
+          args.print(iterationLine(event.record));
+          for (const alarm of event.record.alarms) args.note(`alarm: ${alarm.message}`);
+        }
+      };
+      const trainer = new Trainer(header, {
+        engine,
+        pool,
+        sink: fileSink ?? new NullSink(),
+        base: parameters,
+        emit,
+        now: () => performance.now(),
+      });
+      args.signal.addEventListener('abort', () => trainer.stop());
+      const outcome = await trainer.run(stored?.checkpoint ?? null);
+      args.print({
+        done: outcome.status === 'finished',
+        evalComp: success(outcome.evalComp),
+        evalSingle: success(outcome.evalSingle),
+        evalCompDetail: outcome.evalComp,
+        evalSingleDetail: outcome.evalSingle,
+        iterations: outcome.iterations,
+        envTokens: outcome.envTokens,
+        elapsedMs: Math.round(outcome.elapsedMs),
+        adapter,
+        seed: header.seed,
+        build,
+        deviceBytes: engine.deviceBytes(),
+      });
+      engine.dispose();
+      return outcome.status === 'finished' ? 0 : 130;
+    } finally {
+      await pool.close();
+      context.dispose();
+    }
+  },
+};
+export default run;

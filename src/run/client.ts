@@ -1,0 +1,53 @@
+/** The page's handle on the trainer worker. */
+import '../env/worker-errors';
+import * as Comlink from 'comlink';
+import { LabError } from '../core/errors';
+import type { TrainerApi } from '../core/protocol';
+
+/** A trainer in its own worker; `dispose` ends it. */
+export interface TrainerClient extends TrainerApi {
+  dispose(): void;
+}
+
+/**
+ * Starts the trainer worker. Calls reject when the worker dies: Comlink alone would leave them pending for ever.
+ */
+export function createTrainerClient(): TrainerClient {
+  const worker = new Worker(new URL('./trainer-worker.ts', import.meta.url), { type: 'module', name: 'trainer' });
+  const remote = Comlink.wrap<TrainerApi>(worker);
+  let die: (reason: LabError) => void = () => {};
+  const death = new Promise<never>((_, reject) => {
+    die = reject;
+  });
+  death.catch(() => {});
+  worker.addEventListener('error', (event) => {
+    die(
+      new LabError({
+        code: 'worker.died',
+        what: `The trainer worker stopped: ${event.message || 'it could not be loaded'}`,
+        fix: 'Reload the page; the run continues from its last saved iteration.',
+      }),
+    );
+  });
+  const guard = <T>(call: Promise<T>): Promise<T> => Promise.race([call, death]);
+  return {
+    device: () => guard(remote.device()),
+    subscribe: (listener) => guard(remote.subscribe(Comlink.proxy(listener))),
+    start: (request) => guard(remote.start(request)),
+    resume: (runId) => guard(remote.resume(runId)),
+    pause: () => guard(remote.pause()),
+    step: () => guard(remote.step()),
+    stop: () => guard(remote.stop()),
+    listRuns: () => guard(remote.listRuns()),
+    loadRecords: (runId) => guard(remote.loadRecords(runId)),
+    loadRollouts: (runId, iteration) => guard(remote.loadRollouts(runId, iteration)),
+    exportTrajectories: (runId) => guard(remote.exportTrajectories(runId)),
+    exportCheckpoint: (runId) => guard(remote.exportCheckpoint(runId)),
+    deleteRun: (runId) => guard(remote.deleteRun(runId)),
+    dispose: () => {
+      remote[Comlink.releaseProxy]();
+      worker.terminate();
+      die(new LabError({ code: 'worker.closed', what: 'The trainer was closed' }));
+    },
+  };
+}

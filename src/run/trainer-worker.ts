@@ -1,0 +1,236 @@
+/** The trainer in its own worker: owns the GPU, the terminals and the store; speaks TrainerApi over Comlink. */
+import '../env/worker-errors';
+import * as Comlink from 'comlink';
+import { parseConfig, parseSeed, type RunConfig } from '../core/config';
+import { errorParts, LabError } from '../core/errors';
+import type {
+  Checkpoint,
+  DeviceReport,
+  IterationRecord,
+  RunHeader,
+  RunSummary,
+  TrainerApi,
+  TrainerEvent,
+} from '../core/protocol';
+import { decode } from '../core/tokenizer';
+import type { Rollout } from '../core/trajectory';
+import type { TerminalPool } from '../env/pool';
+import { createBrowserPool } from '../env/pool-browser';
+import { acquireDevice, type GpuContext } from '../gpu/device';
+import type { PolicyEngine } from '../model/engine';
+import { openStore, type Store } from '../store';
+import { build } from './build';
+import { writeModel } from './model-file';
+import { createEngine, loadBase } from './session';
+import { Trainer } from './trainer';
+
+/** A run in progress with what it holds. */
+interface Active {
+  readonly header: RunHeader;
+  readonly trainer: Trainer;
+  readonly done: Promise<void>;
+}
+
+const baseUrl = (name: string) => new URL(`${import.meta.env.BASE_URL}bases/${name}.safetensors`, siteRoot());
+
+/** The built worker lies in assets/, one below the page; in development import.meta.url is under /src/run/. */
+function siteRoot(): string {
+  return import.meta.env.DEV ? self.location.origin : new URL('..', self.location.href).href;
+}
+
+async function fetchBase(name: string): Promise<Uint8Array | null> {
+  const response = await fetch(baseUrl(name));
+  return response.ok ? new Uint8Array(await response.arrayBuffer()) : null;
+}
+
+class TrainerService implements TrainerApi {
+  private listener: (event: TrainerEvent) => void = () => {};
+  private context: Promise<GpuContext> | null = null;
+  private readonly store: Promise<Store> = openStore();
+  private active: Active | null = null;
+
+  async device(): Promise<DeviceReport> {
+    try {
+      const { adapter } = await this.gpu();
+      return { available: true, ...adapter, error: null };
+    } catch (thrown) {
+      return {
+        available: false,
+        description: '',
+        vendor: '',
+        architecture: '',
+        features: [],
+        error: errorParts(thrown),
+      };
+    }
+  }
+
+  async subscribe(listener: (event: TrainerEvent) => void): Promise<void> {
+    this.listener = listener;
+  }
+
+  async start(request: { config: unknown; seed: number; preset: string | null }): Promise<string> {
+    const config = parseConfig(request.config);
+    const seed = parseSeed(request.seed);
+    await this.release();
+    const context = await this.gpu();
+    const createdAt = new Date().toISOString();
+    const header: RunHeader = {
+      runId: `${createdAt.replace(/[^0-9]/g, '').slice(0, 17)}-${crypto.randomUUID().slice(0, 8)}`,
+      config,
+      seed,
+      preset: request.preset,
+      createdAt,
+      adapter: describe(context),
+      engine: config.engine,
+      build,
+    };
+    await (await this.store).saveHeader(header);
+    await this.launch(header, context, null);
+    return header.runId;
+  }
+
+  async resume(runId: string): Promise<void> {
+    if (this.active?.header.runId === runId) {
+      this.active.trainer.resume();
+      return;
+    }
+    await this.release();
+    const stored = await (await this.store).loadRun(runId);
+    if (!stored)
+      throw new LabError({
+        code: 'run.unknown',
+        what: 'There is no such run',
+        where: runId,
+        fix: 'Choose a run from the list.',
+      });
+    await this.launch(stored.header, await this.gpu(), stored.checkpoint);
+  }
+
+  async pause(): Promise<void> {
+    this.active?.trainer.pause();
+  }
+  async step(): Promise<void> {
+    this.active?.trainer.step();
+  }
+  async stop(): Promise<void> {
+    await this.release();
+  }
+  async listRuns(): Promise<RunSummary[]> {
+    return (await this.store).listRuns();
+  }
+  async loadRecords(runId: string): Promise<IterationRecord[]> {
+    return (await this.store).loadRecords(runId);
+  }
+  async loadRollouts(runId: string, iteration: number): Promise<Rollout[]> {
+    return (await this.store).loadRollouts(runId, iteration);
+  }
+  async exportTrajectories(runId: string): Promise<Blob> {
+    return (await this.store).exportTrajectories(runId, (ids) => decode(ids));
+  }
+  async exportCheckpoint(runId: string): Promise<Blob> {
+    const stored = await (await this.store).loadRun(runId);
+    if (!stored?.checkpoint)
+      throw new LabError({
+        code: 'run.no-checkpoint',
+        what: 'The run has no checkpoint yet',
+        where: runId,
+        fix: 'Wait for its first iteration to be saved.',
+      });
+    const { header, checkpoint } = stored;
+    const { shape } = await loadBase(header.config, header.seed, fetchBase);
+    const bytes = writeModel(shape, checkpoint.policy.parameters, provenance(header, checkpoint));
+    return new Blob([bytes], { type: 'application/octet-stream' });
+  }
+  async deleteRun(runId: string): Promise<void> {
+    if (this.active?.header.runId === runId) await this.release();
+    await (await this.store).deleteRun(runId);
+  }
+
+  /** The device, asked for once; a failed request may be tried again, a lost device is replaced. */
+  private gpu(): Promise<GpuContext> {
+    this.context ??= acquireDevice(navigator.gpu).then(
+      (context) => {
+        context.device.lost.then((info) => {
+          this.context = null;
+          const run = this.active;
+          if (!run || info.reason === 'destroyed') return;
+          run.trainer.stop();
+          this.listener({
+            type: 'failed',
+            runId: run.header.runId,
+            error: {
+              code: 'gpu.lost',
+              what: `The graphics device was lost: ${info.message}`,
+              fix: 'Press Resume: the run continues from its last saved iteration.',
+            },
+          });
+        });
+        return context;
+      },
+      (thrown) => {
+        this.context = null;
+        throw thrown;
+      },
+    );
+    return this.context;
+  }
+
+  /** Ends the active run, keeping what is saved. */
+  private async release(): Promise<void> {
+    const run = this.active;
+    if (!run) return;
+    run.trainer.stop();
+    await run.done;
+  }
+
+  private async launch(header: RunHeader, context: GpuContext, checkpoint: Checkpoint | null): Promise<void> {
+    const held: { engine?: PolicyEngine; pool?: TerminalPool } = {};
+    try {
+      const { shape, parameters } = await loadBase(header.config, header.seed, fetchBase);
+      held.pool = await createBrowserPool({ workers: header.config.terminalWorkers });
+      held.engine = await createEngine(context, shape, header.config);
+      const trainer = new Trainer(header, {
+        engine: held.engine,
+        pool: held.pool,
+        sink: await this.store,
+        base: parameters,
+        emit: (event) => this.listener(event),
+        now: () => performance.now(),
+      });
+      // The trainer itself reports how it failed.
+      const done = trainer.run(checkpoint).then(
+        () => {},
+        () => {},
+      );
+      this.active = { header, trainer, done: done.then(() => this.close(held)) };
+    } catch (thrown) {
+      await this.close(held);
+      throw thrown;
+    }
+  }
+
+  private async close(held: { engine?: PolicyEngine; pool?: TerminalPool }): Promise<void> {
+    this.active = null;
+    held.engine?.dispose();
+    await held.pool?.close();
+  }
+}
+
+function describe(context: GpuContext): string {
+  const { vendor, architecture, description } = context.adapter;
+  return [vendor, architecture, description].filter(Boolean).join(' ');
+}
+
+function provenance(header: RunHeader, checkpoint: Checkpoint): Record<string, string> {
+  const config: RunConfig = header.config;
+  return {
+    config: JSON.stringify(config),
+    seed: String(header.seed),
+    iteration: String(checkpoint.iteration),
+    adapter: header.adapter,
+    build: header.build,
+  };
+}
+
+Comlink.expose(new TrainerService());
