@@ -100,8 +100,9 @@ export function advantageBySegment(rollouts: readonly Rollout[]): number[] {
 export function evalSummary(rollouts: readonly Rollout[]): EvalSummary {
   const byCompactions: { solved: number; episodes: number }[] = [];
   for (const rollout of rollouts) {
-    while (byCompactions.length <= rollout.compactionsRequired) byCompactions.push({ solved: 0, episodes: 0 });
-    const bucket = byCompactions[rollout.compactionsRequired]!;
+    const required = rollout.compactionsRequired ?? 0;
+    while (byCompactions.length <= required) byCompactions.push({ solved: 0, episodes: 0 });
+    const bucket = byCompactions[required]!;
     bucket.episodes++;
     if (rollout.solved) bucket.solved++;
   }

@@ -109,7 +109,7 @@ const rolloutSchema = v.pipe(
     difficulty: v.number(),
     taskIndex: count,
     instruction: v.string(),
-    compactionsRequired: count,
+    compactionsRequired: v.nullable(count),
     turnLimit: count,
     steps: v.array(
       v.strictObject({

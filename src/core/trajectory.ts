@@ -52,8 +52,11 @@ export interface Rollout {
   readonly difficulty: number;
   readonly taskIndex: number;
   readonly instruction: string;
-  /** Compactions the scripted expert with perfect summaries needs on this instance in this window. */
-  readonly compactionsRequired: number;
+  /**
+   * Compactions this instance requires in this window: 0 where the scripted expert solves it inside one window, else as many
+   * as the expert with perfect summaries goes through. Found out for held-out tasks; null for training tasks.
+   */
+  readonly compactionsRequired: number | null;
   readonly turnLimit: number;
   readonly segments: readonly Segment[];
   readonly steps: readonly Step[];

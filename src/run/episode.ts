@@ -28,7 +28,8 @@ export interface EpisodeSetup {
   readonly taskIndex: number;
   readonly task: TaskInstance;
   readonly tracker: TaskTracker;
-  readonly compactionsRequired: number;
+  /** See Rollout.compactionsRequired. */
+  readonly compactionsRequired: number | null;
   readonly config: RunConfig;
 }
 

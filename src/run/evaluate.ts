@@ -16,6 +16,8 @@ export interface EvaluateOptions {
   readonly seed: number;
   readonly episodes: number;
   readonly gate: Gate;
+  /** Compactions required by task index, kept between evaluations. */
+  readonly required?: Map<number, number> | undefined;
   readonly onProgress?: ((share: number) => void) | undefined;
 }
 
@@ -42,7 +44,7 @@ export async function evaluateRollouts(mode: EvalMode, options: EvaluateOptions)
   for (let from = 0; from < episodes; from += WAVE) {
     const count = Math.min(WAVE, episodes - from);
     const tasks = drawTasks(config, seed, 'eval', from, count);
-    const required = await requiredCompactions(tasks, config, pool, gate);
+    const required = await requiredCompactions(tasks, config, pool, gate, options.required);
     const setups = tasks.map((task, i) => setupOf(task, from + i, config, required[i]!));
     const observe = onProgress
       ? () => (finished: number) => onProgress((from + finished * count) / episodes)

@@ -46,26 +46,48 @@ export async function playExpert(
   });
 }
 
-/** Compactions that the expert with perfect summaries needs on each task; no cap on compactions. */
+/**
+ * Compactions that each task requires: 0 where the expert solves it inside one window, else as many as the expert with
+ * perfect summaries goes through.
+ * @param known results of earlier calls by task index; filled here, so that periodic evaluations ask only once
+ */
 export async function requiredCompactions(
   tasks: readonly TaskInstance[],
   config: RunConfig,
   pool: TerminalPool,
   gate: Gate,
+  known: Map<number, number> = new Map(),
 ): Promise<number[]> {
-  const unlimited: RunConfig = { ...config, compaction: 'summary', maxCompactions: 64 };
-  const setups = tasks.map((task, i) => setupOf(task, i, unlimited));
-  const rollouts = await playExpert(setups, pool, gate);
-  return rollouts.map((r) => r.compactions.length);
+  const play = (list: readonly TaskInstance[], rules: Partial<RunConfig>) =>
+    playExpert(
+      list.map((task) => setupOf(task, task.index, { ...config, ...rules })),
+      pool,
+      gate,
+    );
+  const single = await play(
+    tasks.filter((task) => !known.has(task.index)),
+    { compaction: 'none' },
+  );
+  const open = new Set(single.filter((r) => !r.solved).map((r) => r.taskIndex));
+  for (const { taskIndex } of single) if (!open.has(taskIndex)) known.set(taskIndex, 0);
+  const long = tasks.filter((task) => open.has(task.index));
+  for (const { taskIndex, compactions } of await play(long, { compaction: 'summary', maxCompactions: 64 }))
+    known.set(taskIndex, compactions.length);
+  return tasks.map((task) => known.get(task.index)!);
 }
 
 /** An episode of a task outside training. */
-export function setupOf(task: TaskInstance, index: number, config: RunConfig, compactionsRequired = 0): EpisodeSetup {
+export function setupOf(
+  task: TaskInstance,
+  index: number,
+  config: RunConfig,
+  compactionsRequired: number | null = null,
+): EpisodeSetup {
   return {
     id: index,
     split: 'eval',
     iteration: 0,
-    taskIndex: index,
+    taskIndex: task.index,
     task,
     tracker: trackerOf(task, config),
     compactionsRequired,

@@ -8,11 +8,22 @@ export interface Preset {
   readonly config: PartialConfig;
 }
 
-/** Settings all learning presets share: a tiny window cannot hold two verbatim steps (docs/algorithm.md section 1). */
-const tiny = {
+/** Context rules of all small chains: a tiny window cannot hold two verbatim steps (docs/algorithm.md section 1). */
+export const tinyContext = {
+  suite: 'chain',
+  difficultyMin: 1,
+  difficultyMax: 8,
   keepTask: true,
   tailSteps: 0,
   maxCompactions: 16,
+  actionCap: 8,
+  observationCap: 14,
+  summaryCap: 10,
+} as const satisfies PartialConfig;
+
+/** What all learning presets share. */
+const tiny = {
+  ...tinyContext,
   lambdaScope: 'fixed',
   lambda: 0.98,
   advantageScale: 'rms',
@@ -29,8 +40,6 @@ export const presets = {
     shows: 'Two iterations of eight episodes: every phase runs once, nothing is learned. For checking a machine.',
     config: {
       ...tiny,
-      suite: 'chain',
-      difficultyMin: 1,
       difficultyMax: 4,
       episodes: 8,
       iterations: 2,
@@ -43,7 +52,7 @@ export const presets = {
     title: 'Quick',
     shows:
       'A small transformer learns to follow a chain of files three to four windows long. Success rises as its summaries stop losing facts.',
-    config: { ...tiny, suite: 'chain', episodes: 64, iterations: 60, minibatches: 2, evalEvery: 5 },
+    config: { ...tiny, episodes: 64, iterations: 60, minibatches: 2, evalEvery: 5 },
   },
   'verbose-chain': {
     title: 'Verbose chain',
@@ -51,7 +60,7 @@ export const presets = {
       'The base policy rambles in its summaries; training makes them shorter and more faithful. The best setting for telling ablations apart.',
     config: {
       ...tiny,
-      suite: 'chain',
+      base: 'chain-verbose',
       window: 76,
       summaryCap: 20,
       episodes: 256,
@@ -66,7 +75,6 @@ export const presets = {
       'A window so small that an episode is compacted seven times or more: one lost fact anywhere loses the episode.',
     config: {
       ...tiny,
-      suite: 'chain',
       window: 48,
       summaryCap: 8,
       episodes: 256,

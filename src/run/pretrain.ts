@@ -108,6 +108,11 @@ async function demonstrations(step: number, options: PretrainOptions): Promise<R
     setupOf(task, i, i < wideFrom ? config : wide),
   );
   return playExpert(setups, pool, gate, (facts, i) =>
-    lossySummary(facts, streams[i]!, { keep: recipe.keep, junkMax: recipe.junkMax }),
+    lossySummary(facts, streams[i]!, {
+      keep: recipe.keep,
+      junkMax: recipe.junkMax,
+      // The stop token must be inside what is sampled, or it would never be learned.
+      maxTokens: config.summaryCap - 2,
+    }),
   );
 }

@@ -3,6 +3,7 @@
  * `lab pretrain <name>` reproduces the file.
  */
 import type { PartialConfig } from '../core/config';
+import { tinyContext } from './presets';
 
 export interface Recipe {
   readonly title: string;
@@ -24,12 +25,10 @@ export interface Recipe {
   readonly copyInit: 0 | 1 | 2;
 }
 
-const tinyContext = { keepTask: true, tailSteps: 0, maxCompactions: 16 } as const satisfies PartialConfig;
-
 export const recipes = {
   'chain-small': {
     title: 'Chain, concise summaries',
-    config: { ...tinyContext, suite: 'chain', window: 64 },
+    config: { ...tinyContext, window: 64 },
     steps: 600,
     demonstrations: 16,
     learningRate: 0.003,
@@ -40,7 +39,7 @@ export const recipes = {
   },
   'chain-verbose': {
     title: 'Chain, rambling summaries',
-    config: { ...tinyContext, suite: 'chain', window: 76, summaryCap: 20 },
+    config: { ...tinyContext, window: 76, summaryCap: 20 },
     steps: 600,
     demonstrations: 16,
     learningRate: 0.003,

@@ -20,7 +20,6 @@ import type { ModelRole, PolicyEngine } from '../model/engine';
 import { Control, Stopped } from './control';
 import type { EpisodeSetup } from './episode';
 import { type EvalMode, evaluate } from './evaluate';
-import { requiredCompactions } from './expert';
 import { learn, learningRateAt } from './learn';
 import { rollOut } from './rollout';
 import { drawTasks, trackerOf } from './tasks';
@@ -58,6 +57,7 @@ export class Trainer {
   private startedAt = 0;
   private lastSaveAt = 0;
   private iterationMs: number[] = [];
+  private readonly required = new Map<number, number>();
   private readonly control = new Control((mode) => {
     if (mode === 'stopped') return;
     this.setStatus(mode === 'paused' ? 'paused' : 'running');
@@ -233,7 +233,6 @@ export class Trainer {
     const { iteration } = this;
     const groups = config.episodes / config.groupSize;
     const tasks = drawTasks(config, seed, 'train', iteration * groups, groups);
-    const required = await requiredCompactions(tasks, config, pool, this.control.gate);
     const setups: EpisodeSetup[] = Array.from({ length: config.episodes }, (_, i) => {
       const group = Math.floor(i / config.groupSize);
       const task = tasks[group]!;
@@ -244,7 +243,7 @@ export class Trainer {
         taskIndex: iteration * groups + group,
         task,
         tracker: trackerOf(task, config),
-        compactionsRequired: required[group]!,
+        compactionsRequired: null,
         config,
       };
     });
@@ -282,6 +281,7 @@ export class Trainer {
         seed,
         episodes,
         gate: this.control.gate,
+        required: this.required,
         onProgress: (share) =>
           this.say(
             `${mode === 'comp' ? 'compaction on' : 'compaction off'}: ${Math.round(share * 100)} % of ${episodes}`,
