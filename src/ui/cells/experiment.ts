@@ -1,0 +1,213 @@
+/** An experiment cell: what to run, the controls of the run, and what it shows while it runs. */
+import { html, LitElement, nothing, type PropertyValues } from 'lit';
+import { customElement, property, state } from 'lit/decorators.js';
+import { compactThreshold, type RunConfig } from '../../core/config';
+import type { ConfigName } from '../../core/config-table';
+import { errorParts, type LabErrorParts } from '../../core/errors';
+import type { RunSummary, TrainerStatus, WatchEvent } from '../../core/protocol';
+import type { ExperimentCell } from '../../notebook/cells';
+import { cellConfig, configIssues, presetConfig, sameConfig, withParameter } from '../experiment-parameters';
+import type { LabServices } from '../services';
+import { baseStyles } from '../styles';
+import type { RunView, TrainerSession } from '../trainer-session';
+import { experimentStyles } from './experiment-styles';
+import '../charts/lab-charts';
+import '../error-panel';
+import '../experiment-setup';
+import '../run-bar';
+import '../watch/lab-watch';
+
+@customElement('lab-experiment')
+export class LabExperiment extends LitElement {
+  @property({ attribute: false }) cell!: ExperimentCell;
+  @property({ attribute: false }) services!: LabServices;
+  @property({ attribute: false }) session!: TrainerSession;
+  /** The run this cell shows; null before the first. */
+  @state() private runId: string | null = null;
+  @state() private error: LabErrorParts | null = null;
+  @state() private busy = false;
+  private source: ((listener: (events: readonly WatchEvent[]) => void) => () => void) | null = null;
+  private readonly onSession = () => {
+    this.adopt();
+    this.requestUpdate();
+  };
+
+  static override styles = [baseStyles, experimentStyles];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.session.addEventListener('change', this.onSession);
+  }
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.session.removeEventListener('change', this.onSession);
+  }
+
+  private get preset() {
+    return Object.hasOwn(this.services.presets, this.cell.preset) ? this.services.presets[this.cell.preset] : undefined;
+  }
+  private get config(): RunConfig {
+    return cellConfig(this.cell, this.preset);
+  }
+  private get view(): RunView | null {
+    return this.runId === null ? null : this.session.run(this.runId);
+  }
+  private get stored(): RunSummary | null {
+    return this.session.stored.find((r) => r.header.runId === this.runId) ?? null;
+  }
+  private get active(): boolean {
+    return this.runId !== null && this.session.activeRunId === this.runId;
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('cell')) this.adopt();
+  }
+
+  /** Configuration and seed determine a run: the newest stored run of exactly this experiment is this cell's run. */
+  private adopt(): void {
+    if (this.active || this.busy) return;
+    const shown = this.stored;
+    if (shown && this.describes(shown)) return;
+    const match = this.session.stored
+      .filter((r) => this.describes(r))
+      .sort((a, b) => b.header.createdAt.localeCompare(a.header.createdAt))[0];
+    if (match) {
+      this.show(match.header.runId);
+      void this.session.load(match.header.runId).catch((thrown) => {
+        this.error = errorParts(thrown);
+      });
+    }
+  }
+
+  private describes(run: RunSummary): boolean {
+    return run.header.seed === this.cell.seed && sameConfig(run.header.config, this.config);
+  }
+
+  private show(runId: string): void {
+    if (runId === this.runId) return;
+    this.runId = runId;
+    this.source = (listener) => this.session.watch(runId, listener);
+  }
+
+  /** Does something with the trainer and shows what went wrong with it. */
+  private async attempt(work: () => Promise<void>): Promise<void> {
+    this.error = null;
+    this.busy = true;
+    try {
+      await work();
+    } catch (thrown) {
+      this.error = errorParts(thrown);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private command(event: CustomEvent<string>): void {
+    const { session } = this;
+    void this.attempt(async () => {
+      switch (event.detail) {
+        case 'run': {
+          const { preset, seed } = this.cell;
+          this.show(await session.start({ config: this.config, seed, preset }));
+          break;
+        }
+        case 'resume':
+          if (this.runId) await session.resume(this.runId);
+          break;
+        case 'pause':
+          await session.api.pause();
+          break;
+        case 'step':
+          await session.api.step();
+          break;
+        case 'stop':
+          await session.api.stop();
+          break;
+      }
+    });
+  }
+
+  private change(cell: ExperimentCell): void {
+    this.error = null;
+    this.dispatchEvent(new CustomEvent('cell-change', { detail: cell, bubbles: true, composed: true }));
+  }
+
+  private status(): TrainerStatus | 'interrupted' | 'none' {
+    if (this.runId === null) return 'none';
+    const live = this.view?.progress?.status;
+    if (this.active) return live ?? 'preparing';
+    if (this.view?.error) return 'failed';
+    const stored = this.stored?.status ?? live ?? 'stopped';
+    return stored === 'running' || stored === 'paused' || stored === 'preparing' || stored === 'idle'
+      ? 'interrupted'
+      : stored;
+  }
+
+  protected override render() {
+    const { preset, config, view, stored } = this;
+    const status = this.status();
+    const [issue] = preset ? configIssues(config) : [];
+    const shownConfig = this.runId && stored ? stored.header.config : config;
+    const differs = stored !== null && !this.describes(stored);
+    const unknownPreset: LabErrorParts | null = preset
+      ? null
+      : {
+          code: 'notebook.unknown-preset',
+          what: `This page has no preset called "${this.cell.preset}"`,
+          expected: Object.keys(this.services.presets).join(', '),
+          got: this.cell.preset,
+          fix: 'Choose another preset.',
+        };
+    return html`
+      <div class="frame">
+        <lab-setup
+          .cell=${this.cell}
+          .services=${this.services}
+          .config=${config}
+          .standard=${presetConfig(preset)}
+          @cell=${(e: CustomEvent<ExperimentCell>) => this.change(e.detail)}
+          @parameter=${(e: CustomEvent<{ name: ConfigName; value: RunConfig[ConfigName] }>) =>
+            this.change(withParameter(this.cell, preset, e.detail.name, e.detail.value))}
+        ></lab-setup>
+        ${unknownPreset ? html`<lab-error .error=${unknownPreset}></lab-error>` : nothing}
+        ${issue ? html`<lab-error .error=${issue}></lab-error>` : nothing}
+        <lab-run-bar
+          .status=${status}
+          .progress=${view?.progress ?? null}
+          .done=${view?.records.at(-1)?.iteration ?? stored?.iterations ?? 0}
+          .iterations=${shownConfig.iterations}
+          .device=${this.session.device}
+          .alarms=${view ? [...view.alarms.values()] : []}
+          .busy=${this.busy}
+          .blocked=${issue !== undefined || unknownPreset !== null}
+          .changed=${differs}
+          @command=${this.command}
+        ></lab-run-bar>
+        ${
+          this.error
+            ? html`<lab-error .error=${this.error} dismissible @dismiss=${() => {
+                this.error = null;
+              }}></lab-error>`
+            : nothing
+        }
+        ${view?.error ? html`<lab-error .error=${view.error}></lab-error>` : nothing}
+        ${!view && this.session.error ? html`<lab-error .error=${this.session.error}></lab-error>` : nothing}
+        <lab-watch
+          .window=${shownConfig.window}
+          .reserve=${compactThreshold(shownConfig)}
+          .source=${this.source}
+        ></lab-watch>
+        ${
+          view
+            ? html`<lab-charts
+                .records=${view.records}
+                .version=${view.version}
+                .iterations=${shownConfig.iterations}
+                .name=${`${this.cell.preset}-seed-${stored?.header.seed ?? this.cell.seed}`}
+              ></lab-charts>`
+            : nothing
+        }
+      </div>
+    `;
+  }
+}

@@ -1,0 +1,40 @@
+/** How each kind of cell is shown: one file per kind, one line here. */
+import { html, type TemplateResult } from 'lit';
+import type { Cell, CellKind, ExperimentCell, ProseCell } from '../../notebook/cells';
+import type { LabServices } from '../services';
+import type { TrainerSession } from '../trainer-session';
+import './experiment';
+import './prose';
+
+/** What a cell's view gets. A view never touches the page around it: it fires `cell-change` with the new cell. */
+export interface CellContext {
+  readonly services: LabServices;
+  readonly session: TrainerSession;
+  readonly editing: boolean;
+}
+
+export interface CellView {
+  /** The name in menus and labels. */
+  readonly label: string;
+  /** Figures may be wider than the column of text. */
+  readonly wide: boolean;
+  /** Whether the cell has a separate editing mode. */
+  readonly editable: boolean;
+  render(cell: Cell, context: CellContext): TemplateResult;
+}
+
+export const cellViews: Readonly<Record<CellKind, CellView>> = {
+  prose: {
+    label: 'Text',
+    wide: false,
+    editable: true,
+    render: (cell, { editing }) => html`<lab-prose .cell=${cell as ProseCell} ?editing=${editing}></lab-prose>`,
+  },
+  experiment: {
+    label: 'Experiment',
+    wide: true,
+    editable: false,
+    render: (cell, { services, session }) =>
+      html`<lab-experiment .cell=${cell as ExperimentCell} .services=${services} .session=${session}></lab-experiment>`,
+  },
+};

@@ -1,0 +1,110 @@
+/** The curves of a run as small multiples with one shared cursor, or as a table; and as a CSV file. */
+import { css, html, LitElement } from 'lit';
+import { customElement, property, state } from 'lit/decorators.js';
+import type { IterationRecord } from '../../core/protocol';
+import { download } from '../download';
+import { baseStyles } from '../styles';
+import { chartSpecs, formatValue, toCsv } from './chart-specs';
+import './lab-chart';
+
+/** Rows shown at once in the table; the file has all of them. */
+const MAX_ROWS = 200;
+
+@customElement('lab-charts')
+export class LabCharts extends LitElement {
+  @property({ attribute: false }) records: readonly IterationRecord[] = [];
+  @property({ type: Number }) version = 0;
+  @property({ type: Number }) iterations = 1;
+  /** Stem of the file's name. */
+  @property() name = 'run';
+  @state() private table = false;
+  @state() private cursor: number | null = null;
+
+  static override styles = [
+    baseStyles,
+    css`
+      :host { display: block; }
+      .head { display: flex; flex-wrap: wrap; align-items: center; gap: 0.4rem 0.6rem; margin-bottom: 0.6rem; }
+      h3 { font: 600 1rem/1.3 var(--font-ui); margin: 0; }
+      .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 18rem), 1fr)); gap: 1.6rem 1.8rem; }
+      .scroll { overflow: auto; max-height: 28rem; border: 1px solid var(--line); border-radius: 6px; }
+      table { border-collapse: collapse; font-size: 0.82rem; font-variant-numeric: tabular-nums; width: max-content; min-width: 100%; }
+      caption { text-align: left; padding: 0.5rem 0.7rem; color: var(--ink-2); }
+      th, td { padding: 0.3rem 0.7rem; text-align: right; white-space: nowrap; }
+      thead th { position: sticky; top: 0; background: var(--paper); border-bottom: 1px solid var(--line-strong); vertical-align: bottom; font-weight: 600; }
+      thead small { display: block; font-weight: 400; color: var(--ink-3); }
+      tbody th { font-weight: 500; }
+      tbody tr:nth-child(even) { background: var(--sunken); }
+    `,
+  ];
+
+  protected override render() {
+    const at = this.cursor === null ? undefined : this.records[this.cursor];
+    return html`
+      <div class="head">
+        <h3>Learning curves</h3>
+        <span class="quiet num">${at ? `iteration ${at.iteration}` : this.records.length > 0 ? 'newest values' : ''}</span>
+        <span class="grow"></span>
+        <wa-button size="s" appearance="plain" aria-pressed=${this.table} @click=${() => {
+          this.table = !this.table;
+        }}>
+          <wa-icon slot="start" name=${this.table ? 'chart' : 'table'}></wa-icon>${this.table ? 'Charts' : 'Table'}
+        </wa-button>
+        <wa-button
+          size="s"
+          appearance="plain"
+          ?disabled=${this.records.length === 0}
+          @click=${() => download(toCsv(this.records), `${this.name}.csv`, 'text/csv')}
+        >
+          <wa-icon slot="start" name="download"></wa-icon>CSV
+        </wa-button>
+      </div>
+      ${this.table ? this.rows() : this.charts()}
+    `;
+  }
+
+  private charts() {
+    return html`<div class="grid" @cursor=${(e: CustomEvent<number | null>) => {
+      this.cursor = e.detail;
+    }}>
+      ${chartSpecs.map(
+        (spec) => html`<lab-chart
+          .spec=${spec}
+          .records=${this.records}
+          .version=${this.version}
+          .iterations=${this.iterations}
+          .cursor=${this.cursor}
+        ></lab-chart>`,
+      )}
+    </div>`;
+  }
+
+  private rows() {
+    const columns = chartSpecs.flatMap((spec) => spec.series.map((series) => ({ spec, series })));
+    const shown = this.records.slice(-MAX_ROWS);
+    return html`<div class="scroll" tabindex="0" role="region" aria-label="Learning curves as a table">
+      <table>
+        <caption>
+          One row per iteration${shown.length < this.records.length ? `, the last ${MAX_ROWS} of ${this.records.length}; the CSV file has all` : ''}.
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Iteration</th>
+            ${columns.map(
+              ({ spec, series }) =>
+                html`<th scope="col">${spec.title}<small>${spec.series.length > 1 ? series.label : spec.unit}</small></th>`,
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          ${shown.map(
+            (record) => html`<tr>
+              <th scope="row">${record.iteration}</th>
+              ${columns.map(({ spec, series }) => html`<td>${formatValue(spec, series.value(record))}</td>`)}
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`;
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Prose: Markdown with formulas between dollar signs. Input is untrusted (it comes out of links): raw HTML is shown as
+ * text, links keep only harmless schemes, and the result is sanitised once more before it reaches the page.
+ */
+import DOMPurify from 'dompurify';
+import { Marked, type Token, type Tokens } from 'marked';
+
+const SCHEMES = /^(?:https?:|mailto:|#|\.{0,2}\/)/i;
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c] ?? c);
+
+type Katex = typeof import('katex').default;
+let katex: Katex | null = null;
+const loadKatex = async (): Promise<Katex> => {
+  katex ??= (await import('katex')).default;
+  return katex;
+};
+
+interface MathToken extends Tokens.Generic {
+  readonly display: boolean;
+  readonly text: string;
+}
+
+const renderMath = (token: Tokens.Generic): string => {
+  const { text, display } = token as MathToken;
+  return katex
+    ? katex.renderToString(text, {
+        displayMode: display,
+        throwOnError: false,
+        trust: false,
+        maxExpand: 200,
+        maxSize: 20,
+        output: 'htmlAndMathml',
+      })
+    : `<code>${escapeHtml(text)}</code>`;
+};
+
+const marked = new Marked({
+  gfm: true,
+  renderer: {
+    html: ({ text }: Tokens.HTML | Tokens.Tag) => escapeHtml(text),
+    link({ href, tokens }: Tokens.Link) {
+      const inner = this.parser.parseInline(tokens);
+      if (!SCHEMES.test(href)) return inner;
+      const away = /^https?:/i.test(href) ? ' target="_blank" rel="noopener noreferrer"' : '';
+      return `<a href="${escapeHtml(href)}"${away}>${inner}</a>`;
+    },
+    // A remote picture would tell its host who reads the notebook, and the page allows none.
+    image: ({ text }: Tokens.Image) => `<em>${escapeHtml(text)}</em>`,
+  },
+  extensions: [
+    {
+      name: 'displayMath',
+      level: 'block',
+      start: (src: string) => src.indexOf('$$'),
+      tokenizer(src: string) {
+        const match = /^\$\$([^$]{1,4000}?)\$\$(?:\n|$)/.exec(src);
+        return match ? { type: 'displayMath', raw: match[0], text: match[1]?.trim() ?? '', display: true } : undefined;
+      },
+      renderer: renderMath,
+    },
+    {
+      name: 'inlineMath',
+      level: 'inline',
+      start: (src: string) => src.indexOf('$'),
+      tokenizer(src: string) {
+        const match = /^\$\$?(?=\S)([^$\n]{1,1000}?)(?<=\S)\$\$?(?!\d)/.exec(src);
+        return match ? { type: 'inlineMath', raw: match[0], text: match[1] ?? '', display: false } : undefined;
+      },
+      renderer: renderMath,
+    },
+  ],
+});
+
+const hasMath = (tokens: readonly Token[]): boolean =>
+  tokens.some(
+    (t) =>
+      t.type === 'inlineMath' ||
+      t.type === 'displayMath' ||
+      ('tokens' in t && t.tokens !== undefined && hasMath(t.tokens)) ||
+      (t.type === 'list' && hasMath((t as Tokens.List).items)),
+  );
+
+/**
+ * @param markdown untrusted text
+ * @returns a fragment safe to insert
+ */
+export async function renderMarkdown(markdown: string): Promise<DocumentFragment> {
+  const tokens = marked.lexer(markdown);
+  if (hasMath(tokens)) await loadKatex();
+  return DOMPurify.sanitize(marked.parser(tokens), {
+    USE_PROFILES: { html: true, mathMl: true, svg: true },
+    ADD_ATTR: ['target'],
+    FORBID_TAGS: ['style', 'form', 'input', 'button', 'img', 'video', 'audio', 'iframe', 'object'],
+    ALLOWED_URI_REGEXP: SCHEMES,
+    RETURN_DOM_FRAGMENT: true,
+  });
+}

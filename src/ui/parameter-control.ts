@@ -1,0 +1,106 @@
+/** One configuration key as a control, generated from the config table. */
+import { css, html, LitElement, nothing } from 'lit';
+import { customElement, property, state } from 'lit/decorators.js';
+import { parsePartialConfig, type RunConfig } from '../core/config';
+import { type ConfigKey, type ConfigName, configTable } from '../core/config-table';
+import { definitionStyles, definitionTip } from './definition';
+import { valueText } from './experiment-parameters';
+import { baseStyles } from './styles';
+
+@customElement('lab-parameter')
+export class LabParameter extends LitElement {
+  @property() name!: ConfigName;
+  @property({ attribute: false }) value!: RunConfig[ConfigName];
+  /** The preset's value. */
+  @property({ attribute: false }) standard!: RunConfig[ConfigName];
+  @property({ type: Boolean }) disabled = false;
+  @state() private problem = '';
+
+  static override styles = [
+    baseStyles,
+    definitionStyles,
+    css`
+      :host { display: block; min-width: 0; font-size: 0.875rem; }
+      .label { display: flex; align-items: center; gap: 0.3rem; min-height: 1.6rem; line-height: 1.25; }
+      .label > span:first-child { font-weight: 500; }
+      .changed .label > span:first-child { text-decoration: underline; text-decoration-thickness: 2px; text-underline-offset: 3px; }
+      .unit { color: var(--ink-3); font-size: 0.75rem; }
+      wa-select, wa-number-input { width: 100%; }
+      /* The label is for assistive technology; the visible one above it carries unit and definition. */
+      .bare::part(form-control-label) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+      .reset { all: unset; display: inline-flex; align-items: center; gap: 0.3rem; margin-top: 0.15rem; min-height: 24px; font-size: 0.75rem; color: var(--ink-2); cursor: pointer; border-radius: 3px; }
+      .reset:hover { color: var(--ink); text-decoration: underline; }
+      .problem { color: var(--danger); font-size: 0.78rem; margin: 0.2rem 0 0; }
+    `,
+  ];
+
+  private commit(raw: unknown): void {
+    const { values, issues } = parsePartialConfig({ [this.name]: raw });
+    const [issue] = issues;
+    this.problem = issue ? `Expected ${issue.expected}, got ${issue.got}.` : '';
+    const value = values[this.name];
+    if (issue || value === undefined || value === this.value) return;
+    this.dispatchEvent(
+      new CustomEvent('parameter', { detail: { name: this.name, value }, bubbles: true, composed: true }),
+    );
+  }
+
+  protected override render() {
+    const key: ConfigKey = configTable[this.name];
+    const changed = this.value !== this.standard;
+    const range = key.type === 'integer' || key.type === 'number' ? ` From ${key.min} to ${key.max}.` : '';
+    return html`
+      <div class=${changed ? 'changed' : ''}>
+        <div class="label">
+          <span>${key.label}</span>
+          ${'unit' in key && key.unit ? html`<span class="unit">${key.unit}</span>` : nothing}
+          ${definitionTip(key.label, `${key.help}${range} Key: ${this.name}.`)}
+        </div>
+        ${this.control(key)}
+        ${this.problem ? html`<p class="problem" role="alert">${this.problem}</p>` : nothing}
+        ${
+          changed
+            ? html`<button class="reset" type="button" ?disabled=${this.disabled} @click=${() => this.commit(this.standard)}>
+                <wa-icon name="undo"></wa-icon>preset: ${valueText(this.name, this.standard)}
+              </button>`
+            : nothing
+        }
+      </div>
+    `;
+  }
+
+  private control(key: ConfigKey) {
+    if (key.type === 'choice')
+      return html`<wa-select
+        size="s"
+        label=${key.label}
+        class="bare"
+        .value=${String(this.value)}
+        ?disabled=${this.disabled}
+        @change=${(e: Event) => this.commit((e.target as HTMLInputElement).value)}
+      >
+        ${key.options.map((option) => html`<wa-option value=${option}>${option}</wa-option>`)}
+      </wa-select>`;
+    if (key.type === 'boolean')
+      return html`<wa-switch
+        size="s"
+        .checked=${Boolean(this.value)}
+        ?disabled=${this.disabled}
+        @change=${(e: Event) => this.commit((e.target as HTMLInputElement).checked)}
+        >${this.value ? 'on' : 'off'}<span class="visually-hidden">: ${key.label}</span></wa-switch
+      >`;
+    return html`<wa-number-input
+      size="s"
+      label=${key.label}
+      class="bare"
+      without-steppers
+      .value=${String(this.value)}
+      min=${key.min}
+      max=${key.max}
+      step=${key.type === 'integer' ? 1 : 'any'}
+      inputmode=${key.type === 'integer' ? 'numeric' : 'decimal'}
+      ?disabled=${this.disabled}
+      @change=${(e: Event) => this.commit((e.target as HTMLInputElement).value)}
+    ></wa-number-input>`;
+  }
+}

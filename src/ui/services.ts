@@ -1,0 +1,36 @@
+/** What the page needs from the floors below, so that it can be mounted with other implementations in tests. */
+import type { PartialConfig } from '../core/config';
+import type { TrainerApi } from '../core/protocol';
+import type { NotebookDocument } from '../notebook/document';
+
+export interface PresetInfo {
+  readonly title: string;
+  readonly shows: string;
+  readonly config: PartialConfig;
+}
+
+/** A notebook kept in this browser. */
+export interface SavedNotebook {
+  readonly id: string;
+  readonly title: string;
+  readonly updatedAt: string;
+}
+
+/** Where notebooks are kept. The first one the page opens is the one saved last. */
+export interface NotebookShelf {
+  list(): Promise<readonly SavedNotebook[]>;
+  /** @returns null when there is no such notebook */
+  load(id: string): Promise<NotebookDocument | null>;
+  save(id: string, document: NotebookDocument): Promise<void>;
+  delete(id: string): Promise<void>;
+  /** False when nothing outlives the tab (private mode). */
+  readonly persistent: boolean;
+}
+
+export interface LabServices {
+  readonly presets: Readonly<Record<string, PresetInfo>>;
+  readonly home: NotebookDocument;
+  /** Starts the trainer; called once, when it is first needed. */
+  createTrainer(): TrainerApi;
+  openShelf(): Promise<NotebookShelf>;
+}

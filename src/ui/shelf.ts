@@ -1,0 +1,21 @@
+/** Notebooks kept in this browser, over the store. */
+import { parseDocument } from '../notebook/document';
+import { openStore } from '../store/open';
+import type { NotebookShelf } from './services';
+
+/**
+ * @throws LabError store.*
+ */
+export async function openNotebookShelf(): Promise<NotebookShelf> {
+  const store = await openStore();
+  return {
+    persistent: store.persistent,
+    list: async () => (await store.listDrafts()).map(({ id, title, savedAt }) => ({ id, title, updatedAt: savedAt })),
+    load: async (id) => {
+      const draft = await store.loadDraft(id);
+      return draft ? parseDocument(draft.value, 'draft') : null;
+    },
+    save: (id, document) => store.saveDraft(id, document.title, document),
+    delete: (id) => store.deleteDraft(id),
+  };
+}

@@ -1,0 +1,154 @@
+/** xterm.js in this element's shadow root, loaded when first shown. Everything written to it is sanitised. */
+import type { Terminal } from '@xterm/xterm';
+import xtermCss from '@xterm/xterm/css/xterm.css?inline';
+import { css, html, LitElement, unsafeCSS } from 'lit';
+import { customElement, query } from 'lit/decorators.js';
+import { onTheme } from '../theme';
+import { sanitise } from './sanitise';
+import { readable } from './watch-model';
+
+const FONT_SIZE = 13;
+const ROWS = 13;
+const SCROLLBACK = 400;
+
+/** Terminal styles of the kinds: palette entries, so that a change of theme recolours what is on screen already. */
+const SGR: Readonly<Record<string, string>> = {
+  context: '\x1b[90m',
+  start: '\x1b[90m',
+  action: '\x1b[1;34m',
+  observation: '\x1b[37m',
+  summary: '\x1b[4;33m',
+  carried: '\x1b[3;4;33m',
+  compact: '\x1b[90m',
+  end: '\x1b[1m',
+};
+const RESET = '\x1b[0m';
+
+@customElement('lab-terminal')
+export class LabTerminal extends LitElement {
+  @query('.host') private host!: HTMLElement;
+  private terminal: Terminal | null = null;
+  private waiting: { kind: string; text: string }[] = [];
+  private lastKind = '';
+  private endTheme: (() => void) | null = null;
+  private readonly resize = new ResizeObserver(() => this.fit());
+
+  static override styles = [
+    unsafeCSS(xtermCss),
+    css`
+      :host { display: block; }
+      .host { height: ${ROWS * 18}px; padding: 0.6rem 0.75rem; border-radius: 6px; background: var(--sunken); box-shadow: inset 0 0 0 1px var(--line); overflow: hidden; }
+      .xterm .xterm-viewport { background: transparent !important; }
+    `,
+  ];
+
+  protected override render() {
+    // The transcript beside it carries the same text for assistive technology.
+    return html`<div class="host" aria-hidden="true"></div>`;
+  }
+
+  protected override firstUpdated(): void {
+    void this.open();
+  }
+
+  private async open(): Promise<void> {
+    const { Terminal: Xterm } = await import('@xterm/xterm');
+    if (!this.isConnected) return;
+    this.terminal = new Xterm({
+      rows: ROWS,
+      cols: 60,
+      fontSize: FONT_SIZE,
+      lineHeight: 1.25,
+      fontFamily: getComputedStyle(this).getPropertyValue('--font-mono'),
+      scrollback: SCROLLBACK,
+      disableStdin: true,
+      cursorBlink: false,
+      cursorInactiveStyle: 'none',
+      convertEol: true,
+      allowTransparency: true,
+      theme: this.colors(),
+    });
+    this.terminal.open(this.host);
+    for (const area of this.host.querySelectorAll('textarea')) area.tabIndex = -1;
+    this.endTheme = onTheme(() => {
+      if (this.terminal) this.terminal.options.theme = this.colors();
+    });
+    this.resize.observe(this.host);
+    this.fit();
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const { kind, text } of waiting) this.write(kind, text);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.resize.disconnect();
+    this.endTheme?.();
+    this.terminal?.dispose();
+    this.terminal = null;
+  }
+
+  private colors() {
+    const style = getComputedStyle(this);
+    const token = (name: string) => style.getPropertyValue(name).trim();
+    return {
+      background: token('--sunken'),
+      foreground: token('--ink'),
+      cursor: token('--sunken'),
+      blue: token('--action'),
+      brightBlue: token('--action'),
+      yellow: token('--summary'),
+      brightYellow: token('--summary'),
+      white: token('--ink-2'),
+      brightBlack: token('--ink-3'),
+      selectionBackground: token('--line'),
+    };
+  }
+
+  private fit(): void {
+    const terminal = this.terminal;
+    if (!terminal) return;
+    const context = document.createElement('canvas').getContext('2d');
+    if (!context) return;
+    context.font = `${FONT_SIZE}px ${terminal.options.fontFamily}`;
+    const cell = context.measureText('W').width;
+    const cols = Math.max(20, Math.min(160, Math.floor((this.host.clientWidth - 24) / cell) - 2));
+    if (cols !== terminal.cols) terminal.resize(cols, ROWS);
+  }
+
+  clear(): void {
+    this.waiting = [];
+    this.lastKind = '';
+    this.terminal?.reset();
+  }
+
+  /** Appends text of one kind: action, observation, summary, carried, context, compact, end or start. */
+  write(kind: string, text: string): void {
+    if (!this.terminal) {
+      this.waiting.push({ kind, text });
+      return;
+    }
+    const clean = sanitise(readable(text));
+    const starts = kind !== this.lastKind;
+    if (kind === 'context') {
+      // The prompt marks say nothing a reader needs; the task is shown at the start.
+      this.lastKind = kind;
+      return;
+    }
+    const lead = !starts ? '' : (LEADS[kind] ?? '');
+    this.lastKind = kind;
+    const style = SGR[kind] ?? '';
+    const body = kind === 'observation' && starts && clean && !clean.startsWith('\n') ? `\n${clean}` : clean;
+    this.terminal.write(`${RESET}${lead}${style}${body}${RESET}`);
+  }
+}
+
+/** What a new piece of a kind begins with. */
+const LEADS: Readonly<Record<string, string>> = {
+  start: '',
+  action: `\r\n\x1b[1;34m$ `,
+  summary: `\r\n\x1b[33m≡ `,
+  carried: `\r\n\x1b[33m≡ `,
+  compact: `\r\n\x1b[90m── compaction: `,
+  end: `\r\n`,
+};

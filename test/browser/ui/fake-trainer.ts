@@ -1,0 +1,288 @@
+/**
+ * A trainer without training: plays a plausible run on a timer, so that the page can be looked at and tested without a GPU.
+ * Deterministic. Used by tests only.
+ */
+import { compactThreshold, parseConfig, type RunConfig } from '../../../src/core/config';
+import { LabError } from '../../../src/core/errors';
+import type {
+  DeviceReport,
+  EvalSummary,
+  IterationRecord,
+  Progress,
+  RunSummary,
+  TrainerApi,
+  TrainerEvent,
+  TrainerStatus,
+  WatchEvent,
+} from '../../../src/core/protocol';
+import { decode, encode, special } from '../../../src/core/tokenizer';
+
+export interface FakeOptions {
+  /** Time of one iteration. */
+  readonly iterationMs?: number;
+  readonly available?: boolean;
+  /** Iteration that fails. */
+  readonly failAt?: number;
+  /** Iteration that raises an alarm. */
+  readonly alarmAt?: number;
+}
+
+const wave = (i: number, k: number) => Math.sin(i * 12.9898 + k * 78.233) * 0.5;
+
+function evaluation(success: number): EvalSummary {
+  return {
+    success,
+    episodes: 256,
+    byCompactions: [],
+    successNeedingCompaction: success,
+    meanTurns: 9,
+    meanCompactions: 3,
+    meanSummaryTokens: 6,
+    factRecall: success,
+  };
+}
+
+export function fakeRecord(i: number, config: RunConfig): IterationRecord {
+  const t = 1 / (1 + Math.exp(-(i - 14) / 4));
+  const success = 0.14 + 0.8 * t + 0.03 * wave(i, 1);
+  const evaluates = config.evalEvery > 0 && (i % config.evalEvery === 0 || i === config.iterations || i === 1);
+  return {
+    iteration: i,
+    envTokens: i * 14_000,
+    trainSuccess: success,
+    meanReturn: success,
+    loss: 0.1 - 0.05 * t,
+    policyLoss: 0.02 * wave(i, 3),
+    valueLoss: 0.08,
+    entropy: 0.62 - 0.45 * t + 0.02 * wave(i, 4),
+    kl: 0.006 + 0.004 * wave(i, 5),
+    clipFraction: 0.04 + 0.02 * wave(i, 6),
+    gradNorm: 0.4,
+    ratioError: 1e-6,
+    explainedVariance: -0.3 + 0.5 * t + 0.1 * wave(i, 7),
+    explainedVarianceExecution: -0.25 + 0.5 * t + 0.1 * wave(i, 8),
+    explainedVarianceSummary: -0.5 + 0.6 * t + 0.1 * wave(i, 9),
+    summaryTokens: 8.8 - 3 * t + 0.3 * wave(i, 10),
+    compactions: 4 - 0.9 * t + 0.1 * wave(i, 11),
+    turns: 11.6 - 2.3 * t,
+    factRecall: 0.6 + 0.38 * t,
+    advantageBySegment: [0.1, 0.2],
+    stops: { solved: success, 'turn-limit': 1 - success },
+    policyTokens: 5000,
+    learningRate: 0.002,
+    updateSkipped: false,
+    alarms: [],
+    ...(evaluates ? { evalComp: evaluation(success), evalSingle: evaluation(0.02) } : {}),
+    rolloutMs: 900,
+    updateMs: 300,
+    evalMs: evaluates ? 800 : 0,
+  };
+}
+
+/** One scripted episode with `compactions` compactions. */
+export function fakeEpisode(rollout: number, config: RunConfig, compactions = 3): WatchEvent[] {
+  const instruction = 'follow lamp; echo code end > out';
+  const events: WatchEvent[] = [];
+  const ids = (text: string) => [...encode(text)];
+  const tokens = (kind: 'context' | 'action' | 'observation' | 'summary', list: number[]) => {
+    events.push({ type: 'tokens', kind, ids: list, text: decode(list) });
+    used += list.length;
+  };
+  let used = 0;
+  events.push({
+    type: 'start',
+    rollout,
+    instruction,
+    window: config.window,
+    reserve: compactThreshold(config),
+    turnLimit: 12,
+  });
+  const task = [special.bos, special.task, ...ids(instruction)];
+  tokens('context', task);
+  const files = ['lamp', 'rope', 'kite', 'acorn', 'shoe', 'wheel', 'pen', 'door', 'vase'];
+  let done = 0;
+  for (const [i, file] of files.entries()) {
+    const next = files[i + 1];
+    tokens('context', [special.act]);
+    tokens('action', [...ids(`cat ${file}`), special.eoc]);
+    tokens(
+      'observation',
+      ids(`${i === 0 ? 'code teal\n' : ''}soft very calm quite\n${next ? `next ${next}` : 'end amber'}\n`),
+    );
+    if (config.window - used < compactThreshold(config) && done < compactions) {
+      done++;
+      tokens('context', [special.sum]);
+      const summary = ids(`code teal next ${next ?? 'none'}`);
+      tokens('summary', [...summary, special.eos]);
+      const rebuilt = [...task, special.resume, ...summary];
+      events.push({ type: 'compact', summary: decode(summary), tokensBefore: used, tokensAfter: rebuilt.length });
+      used = 0;
+      tokens('context', rebuilt);
+    }
+  }
+  tokens('context', [special.act]);
+  tokens('action', [...ids('echo teal amber > out'), special.eoc]);
+  events.push({ type: 'end', stop: 'solved', reward: 1 });
+  return events;
+}
+
+/** @param runs runs that are stored already */
+export class FakeTrainer implements TrainerApi {
+  readonly calls: string[] = [];
+  #listener: (event: TrainerEvent) => void = () => {};
+  #runs = new Map<string, { summary: RunSummary; records: IterationRecord[] }>();
+  #active: string | null = null;
+  #status: TrainerStatus = 'idle';
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(readonly options: FakeOptions = {}) {}
+
+  /** Puts a run of `iterations` completed iterations into the store. */
+  seed(runId: string, preset: string, config: RunConfig, iterations: number, status: TrainerStatus, seed = 1): void {
+    const records = Array.from({ length: iterations }, (_, i) => fakeRecord(i + 1, config));
+    this.#runs.set(runId, {
+      records,
+      summary: {
+        header: {
+          runId,
+          config,
+          seed,
+          preset,
+          createdAt: '2026-11-29T16:20:00.000Z',
+          adapter: 'fake',
+          engine: 'webgpu',
+          build: 'test',
+        },
+        status,
+        iterations,
+        lastEvalSuccess: 0.41,
+        sizeBytes: 3_400_000,
+      },
+    });
+  }
+
+  async device(): Promise<DeviceReport> {
+    const available = this.options.available ?? true;
+    return {
+      available,
+      description: available ? 'SwiftShader (software)' : '',
+      vendor: 'google',
+      architecture: 'swiftshader',
+      features: [],
+      error: available ? null : { code: 'gpu.no-adapter', what: 'The browser has no graphics adapter' },
+    };
+  }
+  async subscribe(listener: (event: TrainerEvent) => void): Promise<void> {
+    this.#listener = listener;
+  }
+  async start({ config, seed, preset }: { config: unknown; seed: number; preset: string | null }): Promise<string> {
+    this.calls.push('start');
+    const runId = `run-${this.#runs.size + 1}`;
+    this.seed(runId, preset ?? 'quick', parseConfig(config), 0, 'running', seed);
+    this.#go(runId);
+    return runId;
+  }
+  async resume(runId: string): Promise<void> {
+    this.calls.push('resume');
+    this.#go(runId);
+  }
+  async pause(): Promise<void> {
+    this.calls.push('pause');
+    this.#set('paused');
+  }
+  async step(): Promise<void> {
+    this.calls.push('step');
+    this.#iterate();
+    this.#set('paused');
+  }
+  async stop(): Promise<void> {
+    this.calls.push('stop');
+    this.#set('stopped');
+    this.#active = null;
+  }
+  async listRuns(): Promise<RunSummary[]> {
+    return [...this.#runs.values()].map((r) => r.summary);
+  }
+  async loadRecords(runId: string): Promise<IterationRecord[]> {
+    return [...(this.#runs.get(runId)?.records ?? [])];
+  }
+  async loadRollouts(): Promise<never[]> {
+    return [];
+  }
+  async exportTrajectories(): Promise<Blob> {
+    return new Blob(['{}\n']);
+  }
+  async exportCheckpoint(): Promise<Blob> {
+    return new Blob(['{}']);
+  }
+  async deleteRun(runId: string): Promise<void> {
+    this.calls.push(`delete ${runId}`);
+    this.#runs.delete(runId);
+  }
+
+  #go(runId: string): void {
+    if (this.options.available === false)
+      throw new LabError({ code: 'gpu.no-adapter', what: 'The browser has no graphics adapter', fix: 'See the help.' });
+    this.#active = runId;
+    this.#set('running');
+    this.#tick();
+  }
+  #tick(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (this.#status === 'running') {
+        this.#iterate();
+        this.#tick();
+      }
+    }, this.options.iterationMs ?? 400);
+  }
+  #iterate(): void {
+    const run = this.#active === null ? undefined : this.#runs.get(this.#active);
+    if (!run || this.#active === null) return;
+    const { config } = run.summary.header;
+    const i = run.records.length + 1;
+    if (i === this.options.failAt) {
+      this.#listener({
+        type: 'failed',
+        runId: this.#active,
+        error: {
+          code: 'gpu.lost',
+          what: 'The graphics device was lost',
+          where: 'iteration 3, update',
+          expected: 'a device that stays',
+          got: 'reason: unknown',
+          fix: 'Press Resume: the run goes on from its last saved iteration.',
+        },
+      });
+      this.#set('failed');
+      return;
+    }
+    let record = fakeRecord(i, config);
+    if (i === this.options.alarmAt)
+      record = { ...record, alarms: [{ code: 'kl-limit', message: 'KL 0.31 passed its limit 0.2' }] };
+    run.records.push(record);
+    run.summary = { ...run.summary, iterations: i };
+    this.#listener({ type: 'watch', runId: this.#active, events: fakeEpisode(i, config) });
+    this.#listener({ type: 'iteration', runId: this.#active, record });
+    this.#set(i >= config.iterations ? 'finished' : this.#status);
+  }
+  #set(status: TrainerStatus): void {
+    this.#status = status;
+    const run = this.#active === null ? undefined : this.#runs.get(this.#active);
+    if (!run) return;
+    const done = run.records.length;
+    const { iterations } = run.summary.header.config;
+    run.summary = { ...run.summary, status };
+    const progress: Progress = {
+      runId: run.summary.header.runId,
+      status,
+      phase: status === 'running' ? 'rollout' : null,
+      iteration: done + 1,
+      iterations,
+      note: '',
+      elapsedMs: done * 1200,
+      remainingMs: done > 0 ? (iterations - done) * 1200 : null,
+    };
+    this.#listener({ type: 'progress', progress });
+  }
+}
