@@ -1,6 +1,6 @@
 /** What a command may use up. Counts, not seconds, so that a limit is hit at the same place on every machine. */
 
-/** What stopped a command before its end; the episode then ends with `command-limit`. */
+/** What stopped a command before its end; the episode then ends with `command-limit`. `time` comes from the pool alone. */
 export type TerminalLimit = 'commands' | 'loops' | 'depth' | 'output' | 'memory' | 'time';
 
 /**
@@ -8,8 +8,8 @@ export type TerminalLimit = 'commands' | 'loops' | 'depth' | 'output' | 'memory'
  * empty endless loop, ends within ~0.1 s.
  */
 export const executionLimits = {
-  maxCommandCount: 2_000,
-  maxLoopIterations: 2_000,
+  maxCommandCount: 500,
+  maxLoopIterations: 500,
   maxSedIterations: 2_000,
   maxAwkIterations: 2_000,
   maxCallDepth: 50,
@@ -31,7 +31,6 @@ export const executionLimits = {
 
 /** just-bash reports a limit with this exit code and one of these wordings in the last line. */
 const LIMIT_EXIT_CODE = 126;
-const TIMEOUT_EXIT_CODE = 124;
 const patterns: readonly (readonly [RegExp, TerminalLimit])[] = [
   [/maxCommandCount/, 'commands'],
   [/iterations?\b/, 'loops'],
@@ -42,7 +41,6 @@ const patterns: readonly (readonly [RegExp, TerminalLimit])[] = [
 
 /** Which limit ended a command that did not run to its end, undefined if none did. */
 export function limitOf(exitCode: number, output: string): TerminalLimit | undefined {
-  if (exitCode === TIMEOUT_EXIT_CODE) return 'time';
   if (exitCode !== LIMIT_EXIT_CODE) return undefined;
   const lastLine = output.trimEnd().split('\n').pop() ?? '';
   return patterns.find(([pattern]) => pattern.test(lastLine))?.[1];

@@ -2,17 +2,25 @@
  * One virtual machine: a just-bash shell over its own in-memory file system. No host files, no network, no clock: the same
  * commands give the same bytes on every machine (shell-limits.ts, virtual-globals.ts).
  */
+// First: just-bash takes its stopwatch while it is being loaded.
+import './virtual-performance';
 import { Bash, InMemoryFs } from 'just-bash/browser';
 import { errorParts } from '../core/errors';
 import { executionLimits, limitOf, type TerminalLimit } from './shell-limits';
 import type { VerifierShell } from './task';
 import { withVirtualGlobals } from './virtual-globals';
+import { returnPerformanceNow } from './virtual-performance';
+
+returnPerformanceNow();
 
 /** Working directory, where the task's files lie. */
 export const WORK_DIR = '/work';
 
+/** Characters of output that are handed on; far more than any observation cap, few enough to store every step. */
+const MAX_OUTPUT = 16_384;
+
 export interface TerminalResult {
-  /** stdout and stderr in the order in which a terminal shows them. */
+  /** stdout and stderr in the order in which a terminal shows them (an inner `sh` shows its errors last). */
   readonly output: string;
   readonly exitCode: number;
   /** The command asked the shell to exit. */
@@ -41,9 +49,11 @@ export class Terminal implements VerifierShell {
   private readonly bash: Bash;
   private readonly seed: number;
   private readonly stream: number;
+  /** `exec 2>&1`, parsed. */
+  private readonly merge: Script['statements'];
   private cwd = WORK_DIR;
   private commandNumber = 0;
-  /** `exec 2>&1`, put in front of the next parsed script: not as text, so that messages keep their line and column. */
+  /** What to put in front of the next parsed script: not as text, so that messages keep their line and column. */
   private prelude: Script['statements'] | undefined;
 
   private constructor(options: TerminalOptions) {
@@ -59,7 +69,7 @@ export class Terminal implements VerifierShell {
       executionLimits,
       sleep: async () => {},
     });
-    const merge = this.bash.transform('exec 2>&1').ast.statements;
+    this.merge = this.bash.transform('exec 2>&1').ast.statements;
     this.bash.registerTransformPlugin({
       name: 'merge-streams',
       transform: ({ ast }) => {
@@ -69,9 +79,7 @@ export class Terminal implements VerifierShell {
         return { ast: { ...ast, statements: [...prelude, ...ast.statements] } };
       },
     });
-    this.merge = merge;
   }
-  private readonly merge: Script['statements'];
 
   static open(options: TerminalOptions): Promise<Terminal> {
     const time = { seed: options.seed, stream: options.stream, command: 0 };
@@ -89,11 +97,12 @@ export class Terminal implements VerifierShell {
     this.prelude = this.merge;
     try {
       const { stdout, stderr, exitCode, env } = await this.bash.exec(command, { cwd: this.cwd });
-      const output = stdout + stderr;
+      const all = stdout + stderr;
+      const output = all.length > MAX_OUTPUT ? `${all.slice(0, MAX_OUTPUT)}\n[cut]\n` : all;
       // Only a script that ran to its end reports `?`. What is left outside the merged stream says why it did not.
       const finished = '?' in env;
       if (finished && env.PWD) this.cwd = env.PWD;
-      const limit = finished ? undefined : limitOf(exitCode, output);
+      const limit = finished ? undefined : limitOf(exitCode, all);
       const exited = !finished && limit === undefined && (stderr === '' || stderr.includes('bash: exit:'));
       return { output, exitCode, exited, ...(limit && { limit }) };
     } catch (thrown) {
