@@ -82,6 +82,7 @@ export class Connection {
         upgrade: async (_database, oldVersion, _newVersion, transaction, event) => {
           // Migrations use the plain API: they are frozen, and may not change with a library.
           const request = event.target as IDBOpenDBRequest;
+          transaction.done.catch(() => {}); // an abort is reported by `openDB`
           try {
             for (const migrate of migrations.slice(oldVersion)) await migrate(request.result, request.transaction!);
           } catch (error) {

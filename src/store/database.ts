@@ -30,8 +30,13 @@ export interface Database {
   read<R>(tables: readonly TableName[], work: (transaction: Transaction) => Promise<R>): Promise<R>;
   /**
    * Resolves once the rows are on disk. An error thrown by `work` undoes everything and is passed on.
+   * @param sizeBytes of what is written, about; for the message when there is no room
    * @throws LabError store.quota, store.aborted, store.closed
    */
-  write<R>(tables: readonly TableName[], work: (transaction: Transaction) => Promise<R>): Promise<R>;
+  write<R>(
+    tables: readonly TableName[],
+    work: (transaction: Transaction) => Promise<R>,
+    sizeBytes?: number,
+  ): Promise<R>;
   close(): void;
 }

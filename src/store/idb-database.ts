@@ -23,13 +23,20 @@ export class IdbDatabase implements Database {
     return this.connection.use((database) => this.run(database, tables, 'readonly', work));
   }
 
-  async write<R>(tables: readonly TableName[], work: (transaction: Transaction) => Promise<R>): Promise<R> {
+  async write<R>(
+    tables: readonly TableName[],
+    work: (transaction: Transaction) => Promise<R>,
+    sizeBytes?: number,
+  ): Promise<R> {
     try {
       return await this.connection.use((database) => this.run(database, tables, 'readwrite', work));
     } catch (error) {
       if (error instanceof LabError) throw error;
       // Only this name means that storage is full. An abort without a name means anything, and is no reason to delete.
-      if (errorName(error) === 'QuotaExceededError') throw quotaError(await storageUsage(), error);
+      if (errorName(error) === 'QuotaExceededError') {
+        const { usageBytes } = await storageUsage();
+        throw quotaError({ neededBytes: sizeBytes ?? null, usageBytes }, error);
+      }
       throw abortedError(error);
     }
   }

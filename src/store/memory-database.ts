@@ -37,7 +37,11 @@ export class MemoryDatabase implements Database {
         const result = await work(transaction);
         const used = this.usedBytes + transaction.addedBytes;
         if (used > this.capacityBytes && transaction.addedBytes > 0)
-          throw quotaError({ usageBytes: this.usedBytes, quotaBytes: this.capacityBytes });
+          throw quotaError({
+            neededBytes: transaction.addedBytes,
+            usageBytes: this.usedBytes,
+            quotaBytes: this.capacityBytes,
+          });
         this.usedBytes = used;
         return result;
       } catch (error) {

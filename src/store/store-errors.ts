@@ -30,18 +30,25 @@ export async function storageUsage(): Promise<Usage> {
   }
 }
 
-/** Storage is full: nothing was written and nothing removed. */
-export function quotaError(usage: Pick<Usage, 'usageBytes' | 'quotaBytes'>, cause?: unknown): LabError {
-  const used = usage.usageBytes === null ? '' : `${formatBytes(usage.usageBytes)} in use`;
-  const quota = usage.quotaBytes === null ? '' : ` of ${formatBytes(usage.quotaBytes)} allowed`;
+/**
+ * Storage is full: nothing was written and nothing removed.
+ * @param neededBytes size of what was to be saved, about; null when unknown
+ * @param quotaBytes only where it is a real limit: browsers have begun to report a made-up quota to pages
+ */
+export function quotaError(
+  room: { neededBytes: number | null; usageBytes: number | null; quotaBytes?: number },
+  cause?: unknown,
+): LabError {
+  const { neededBytes, usageBytes, quotaBytes } = room;
+  const used = usageBytes === null ? 'a refusal by the browser' : `${formatBytes(usageBytes)} in use`;
   return new LabError(
     {
       code: 'store.quota',
       what: 'There is no room left to save this; everything saved before is untouched',
       where: 'browser storage',
-      expected: 'free space',
-      got: `${used}${quota}` || 'a refusal by the browser',
-      fix: 'Export and delete old runs (My runs), then resume.',
+      expected: neededBytes === null ? 'free space' : `room for ${formatBytes(neededBytes)} more`,
+      got: quotaBytes === undefined ? used : `${used} of ${formatBytes(quotaBytes)} allowed`,
+      fix: 'Export and delete old runs (My runs) or free disk space, then resume.',
     },
     { cause },
   );

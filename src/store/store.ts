@@ -84,7 +84,7 @@ export class Store implements Sink {
       sizeBytes: chunks.reduce((sum, chunk) => sum + chunkBytes(chunk), recordBytes),
     };
     const checkpointRow = makeCheckpointRow(checkpoint);
-    await this.database.write(RUN_TABLES, async (transaction) => {
+    const save = async (transaction: Transaction): Promise<void> => {
       const run = requireRun(await transaction.get('runs', [runId]), runId);
       if (at < run.iterations) throw conflict(run, at);
       const replaced = await transaction.get('iterations', [runId, at]);
@@ -100,7 +100,8 @@ export class Store implements Sink {
         checkpointAt: at,
         savedAt: now(),
       });
-    });
+    };
+    await this.database.write(RUN_TABLES, save, row.sizeBytes + checkpointRow.sizeBytes);
   }
 
   async saveStatus(runId: string, status: TrainerStatus): Promise<void> {
@@ -157,9 +158,7 @@ export class Store implements Sink {
 
   /** A checkpoint that was kept (`keepCheckpointEvery`), by iterations completed; null when it was not. */
   async loadCheckpoint(runId: string, iterations: number): Promise<Checkpoint | null> {
-    const row = await this.database.read(['checkpoints'], (transaction) =>
-      transaction.get('checkpoints', [runId, iterations]),
-    );
+    const row = await this.database.read(['checkpoints'], (t) => t.get('checkpoints', [runId, iterations]));
     return row?.checkpoint ?? null;
   }
 

@@ -34,7 +34,7 @@ describe('store in memory', () => {
     await store.saveIteration('a', sampleRecord(1), [], sampleCheckpoint(1));
     const tooMuch = store.saveIteration('a', sampleRecord(2), sampleRollouts(3, 1), sampleCheckpoint(2, 4096));
     await expect(tooMuch).rejects.toThrowError(
-      /no room left.*expected free space, got .* kB in use of 20\.0 kB allowed/,
+      /no room left.*expected room for .* kB more, got .* kB in use of 20\.0 kB allowed/,
     );
     await expect(tooMuch).rejects.toMatchObject({ parts: { code: 'store.quota' } });
     const run = await store.loadRun('a');
