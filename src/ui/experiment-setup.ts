@@ -28,12 +28,14 @@ export class LabSetup extends LitElement {
     css`
       :host { display: grid; gap: 1.1rem; container-type: inline-size; }
       .what { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.9rem 1.5rem; }
-      @container (min-width: 40rem) { .what { grid-template-columns: minmax(12rem, 15rem) minmax(0, 1fr); align-items: end; } }
+      @container (min-width: 44rem) { .what { grid-template-columns: 13rem 9rem minmax(0, 1fr); align-items: start; } .shows { padding-top: 1.5rem; } }
       .shows { font-family: var(--font-prose); font-size: 1.02rem; line-height: 1.5; color: var(--ink-2); margin: 0; max-width: 38rem; text-wrap: pretty; }
-      .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.2rem, 1fr)); gap: 0.9rem 1.2rem; align-items: start; }
+      /* Rows of three tracks, shared by all controls of a line: label, control, way back to the preset. */
+      .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(7.6rem, 1fr)); gap: 0 1rem; }
       .label { display: flex; align-items: center; gap: 0.3rem; min-height: 1.6rem; font-size: 0.875rem; font-weight: 500; line-height: 1.25; }
       .seed { font-size: 0.875rem; }
       .seed .row { flex-wrap: nowrap; gap: 0.25rem; }
+      wa-number-input::part(input) { text-align: start; }
       .bare::part(form-control-label) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
       wa-select, wa-number-input { width: 100%; min-width: 0; }
       details { border-top: 1px solid var(--line); }
@@ -91,10 +93,6 @@ export class LabSetup extends LitElement {
             ${Object.entries(services.presets).map(([name, p]) => html`<wa-option value=${name}>${p.title}</wa-option>`)}
           </wa-select>
         </div>
-        <p class="shows">${known ? services.presets[cell.preset]?.shows : nothing}</p>
-      </div>
-      <div class="grid">
-        ${mainParameters.map((name) => this.parameter(name))}
         <div class="seed">
           <div class="label">
             <span>Seed</span>
@@ -117,6 +115,10 @@ export class LabSetup extends LitElement {
           </div>
           ${this.seedProblem ? html`<p class="problem" role="alert">${this.seedProblem}</p>` : nothing}
         </div>
+        <p class="shows">${known ? services.presets[cell.preset]?.shows : nothing}</p>
+      </div>
+      <div class="grid">
+        ${mainParameters.map((name) => this.parameter(name))}
       </div>
       <details class="all" @toggle=${(e: Event) => this.open('all', e)}>
         <summary>

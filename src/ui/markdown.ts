@@ -12,7 +12,9 @@ const escapeHtml = (text: string): string =>
 type Katex = typeof import('katex').default;
 let katex: Katex | null = null;
 const loadKatex = async (): Promise<Katex> => {
-  katex ??= (await import('katex')).default;
+  // The style sheet belongs to the document, too: browsers ignore @font-face inside a shadow root.
+  const [module] = await Promise.all([import('katex'), import('katex/dist/katex.min.css')]);
+  katex ??= module.default;
   return katex;
 };
 
@@ -64,7 +66,7 @@ const marked = new Marked({
       level: 'inline',
       start: (src: string) => src.indexOf('$'),
       tokenizer(src: string) {
-        const match = /^\$\$?(?=\S)([^$\n]{1,1000}?)(?<=\S)\$\$?(?!\d)/.exec(src);
+        const match = /^\$\$?(?=\S)((?:[^$\n]|\n(?!\s*\n)){1,1000}?)(?<=\S)\$\$?(?!\d)/.exec(src);
         return match ? { type: 'inlineMath', raw: match[0], text: match[1] ?? '', display: false } : undefined;
       },
       renderer: renderMath,

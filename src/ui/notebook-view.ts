@@ -29,6 +29,9 @@ export class LabNotebook extends LitElement {
       .title { max-width: var(--column); margin: clamp(2.2rem, 6vw, 4.5rem) auto 1.6rem; display: flex; align-items: flex-start; gap: 0.6rem; }
       h1 { font-family: var(--font-prose); font-weight: 600; font-size: clamp(1.9rem, 1.3rem + 2.6vw, 3rem); line-height: 1.12; letter-spacing: -0.02em; margin: 0; text-wrap: balance; overflow-wrap: anywhere; }
       .title wa-input { flex: 1; }
+      .title wa-button { opacity: 0; transition: opacity 120ms; }
+      .title:hover wa-button, .title:focus-within wa-button { opacity: 1; }
+      @media (hover: none) { .title wa-button { opacity: 0.75; } }
       .cell { position: relative; max-width: var(--column); margin: 0 auto; scroll-margin-top: 5rem; }
       .cell.wide { max-width: var(--figure); }
       .cell:focus-visible { outline: 2px solid var(--focus); outline-offset: 10px; border-radius: 4px; }

@@ -20,13 +20,15 @@ export class LabParameter extends LitElement {
     baseStyles,
     definitionStyles,
     css`
-      :host { display: block; min-width: 0; font-size: 0.875rem; }
-      .label { display: flex; align-items: center; gap: 0.3rem; min-height: 1.6rem; line-height: 1.25; }
+      :host { display: grid; grid-row: span 3; grid-template-rows: subgrid; min-width: 0; font-size: 0.875rem; padding-bottom: 0.5rem; }
+      .label { align-self: end; padding-bottom: 0.3rem; line-height: 1.25; }
+      .label .def { vertical-align: middle; }
       .label > span:first-child { font-weight: 500; }
-      .changed .label > span:first-child { text-decoration: underline; text-decoration-thickness: 2px; text-underline-offset: 3px; }
+      .label.changed > span:first-child { text-decoration: underline; text-decoration-thickness: 2px; text-underline-offset: 3px; }
       .unit { color: var(--ink-3); font-size: 0.75rem; }
       wa-select, wa-number-input { width: 100%; }
       /* The label is for assistive technology; the visible one above it carries unit and definition. */
+      wa-number-input::part(input) { text-align: start; }
       .bare::part(form-control-label) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
       .reset { all: unset; display: inline-flex; align-items: center; gap: 0.3rem; margin-top: 0.15rem; min-height: 24px; font-size: 0.75rem; color: var(--ink-2); cursor: pointer; border-radius: 3px; }
       .reset:hover { color: var(--ink); text-decoration: underline; }
@@ -50,13 +52,13 @@ export class LabParameter extends LitElement {
     const changed = this.value !== this.standard;
     const range = key.type === 'integer' || key.type === 'number' ? ` From ${key.min} to ${key.max}.` : '';
     return html`
-      <div class=${changed ? 'changed' : ''}>
-        <div class="label">
-          <span>${key.label}</span>
-          ${'unit' in key && key.unit ? html`<span class="unit">${key.unit}</span>` : nothing}
-          ${definitionTip(key.label, `${key.help}${range} Key: ${this.name}.`)}
-        </div>
-        ${this.control(key)}
+      <div class="label ${changed ? 'changed' : ''}">
+        <span>${key.label}</span>
+        ${'unit' in key && key.unit ? html`<span class="unit">${key.unit}</span>` : nothing}
+        ${definitionTip(key.label, `${key.help}${range} Key: ${this.name}.`)}
+      </div>
+      <div class="control">${this.control(key)}</div>
+      <div>
         ${this.problem ? html`<p class="problem" role="alert">${this.problem}</p>` : nothing}
         ${
           changed

@@ -96,7 +96,14 @@ export class LabRunBar extends LitElement {
     }
   }
 
-  /** One sentence on the state of the run; a screen reader hears it when it changes. */
+  /** What a screen reader hears: changes of state and every tenth of the way, not every iteration. */
+  private spoken(): string {
+    if (this.status !== 'running') return this.sentence();
+    const tenths = Math.floor((10 * this.done) / Math.max(1, this.iterations));
+    return tenths === 0 ? 'Running' : `Running, ${tenths * 10} percent done`;
+  }
+
+  /** One sentence on the state of the run. */
   private sentence(): string {
     const at = `iteration ${Math.min(this.done + (this.status === 'running' ? 1 : 0), this.iterations)} of ${this.iterations}`;
     switch (this.status) {
@@ -132,7 +139,8 @@ export class LabRunBar extends LitElement {
         <div class="buttons">${this.buttons()}</div>
         <div class="state">
           <div class="line num">
-            <b role="status" aria-live="polite">${this.sentence()}</b>
+            <b>${this.sentence()}</b>
+            <span class="visually-hidden" role="status" aria-live="polite">${this.spoken()}</span>
             ${phase ? html`<span>${phase}</span>` : nothing}
             ${left ? html`<span>${left}</span>` : elapsed ? html`<span>${elapsed}</span>` : nothing}
           </div>

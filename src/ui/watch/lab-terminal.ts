@@ -30,6 +30,7 @@ export class LabTerminal extends LitElement {
   private terminal: Terminal | null = null;
   private waiting: { kind: string; text: string }[] = [];
   private lastKind = '';
+  private atLineStart = true;
   private endTheme: (() => void) | null = null;
   private readonly resize = new ResizeObserver(() => this.fit());
 
@@ -119,6 +120,7 @@ export class LabTerminal extends LitElement {
   clear(): void {
     this.waiting = [];
     this.lastKind = '';
+    this.atLineStart = true;
     this.terminal?.reset();
   }
 
@@ -135,20 +137,20 @@ export class LabTerminal extends LitElement {
       this.lastKind = kind;
       return;
     }
-    const lead = !starts ? '' : (LEADS[kind] ?? '');
     this.lastKind = kind;
-    const style = SGR[kind] ?? '';
-    const body = kind === 'observation' && starts && clean && !clean.startsWith('\n') ? `\n${clean}` : clean;
-    this.terminal.write(`${RESET}${lead}${style}${body}${RESET}`);
+    const lineBreak = starts && !this.atLineStart ? '\r\n' : '';
+    const lead = starts ? (LEADS[kind] ?? '') : '';
+    this.terminal.write(`${RESET}${lineBreak}${lead}${SGR[kind] ?? ''}${clean}${RESET}`);
+    if (clean || lead || lineBreak) this.atLineStart = clean.endsWith('\n');
   }
 }
 
 /** What a new piece of a kind begins with. */
 const LEADS: Readonly<Record<string, string>> = {
-  start: '',
-  action: `\r\n\x1b[1;34m$ `,
-  summary: `\r\n\x1b[33m≡ `,
-  carried: `\r\n\x1b[33m≡ `,
-  compact: `\r\n\x1b[90m── compaction: `,
-  end: `\r\n`,
+  start: '\x1b[90mtask  ',
+  action: '\x1b[1;34m$ ',
+  summary: '\r\n\x1b[33msummary      ',
+  carried: '\x1b[33mcarried over ',
+  compact: '\x1b[90mcompaction   ',
+  end: '\r\n',
 };

@@ -40,7 +40,8 @@ export class LabWatch extends LitElement {
     label { font-size: 0.8rem; color: var(--ink-2); display: inline-flex; gap: 0.4rem; align-items: center; }
     select { font: inherit; color: var(--ink); background: var(--raised); border: 1px solid var(--line-strong); border-radius: 5px; padding: 0.15rem 0.3rem; min-height: 28px; }
     select:focus-visible, summary:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
-    lab-terminal { margin-top: 0.9rem; }
+    .screen { position: relative; margin-top: 0.9rem; }
+    .hint { position: absolute; inset: 0; display: grid; place-items: center; margin: 0; padding: 1rem; color: var(--ink-3); font-size: 0.9rem; text-align: center; }
     details { margin-top: 0.5rem; font-size: 0.85rem; }
     summary { cursor: pointer; color: var(--ink-2); width: max-content; padding: 0.2rem 0; border-radius: 3px; }
     ol { margin: 0.4rem 0 0; padding: 0.6rem 0.8rem 0.6rem 2.2rem; background: var(--sunken); border-radius: 6px; font-family: var(--font-mono); font-size: 0.8rem; max-height: 18rem; overflow: auto; }
@@ -128,7 +129,10 @@ export class LabWatch extends LitElement {
         </label>
       </div>
       <lab-context-bar .watch=${w}></lab-context-bar>
-      <lab-terminal></lab-terminal>
+      <div class="screen">
+        <lab-terminal></lab-terminal>
+        ${w.rollout === null ? html`<p class="hint">Here you will watch one training episode, command by command.</p>` : nothing}
+      </div>
       <details>
         <summary>Transcript as text</summary>
         ${w.transcript.length === 0 ? html`<p class="quiet">Nothing has happened yet.</p>` : this.transcript(w.transcript)}
