@@ -6,11 +6,12 @@
 //   id = first v with Σ_{w≤v} softmax(logits)_w > u,  u = unit_float(threefry(key, (stream, index))[0])
 // Source: src/model/parameters.ts (model), ALGORITHM.md section 6 (T = 1, full softmax), shaders/threefry.wgsl (draws).
 //
-// Bindings (group 0; src/gpu/kernels/decode-fused.ts puts the constants and the address spaces *_SPACE into this text)
+// Bindings (group 0). Constants are written before this text: sizes of private arrays and uniform arrays, offsets of the
+// weights in vec4 (src/gpu/kernels/decode-fused.ts).
 //   0 embeddings  [vec4]  f32  wte [V, d], wte_prev [V, d] if any, wpe [positions, d]: the flat parameters' start   read
-//   1 attention   [vec4]  f32  per layer ln_1, attn.qkv, attn.proj                                                  read
-//   2 mlp         [vec4]  f32  per layer ln_2, mlp.fc, mlp.proj                                                     read
-//   3 head        [vec4]  f32  ln_f, lm_head, value_head                                                            read
+//   1 attention   [vec4]  f32  per layer ln_1, attn.qkv, attn.proj; at most 64 KiB, as the next two                 uniform
+//   2 mlp         [vec4]  f32  per layer ln_2, mlp.fc, mlp.proj                                                     uniform
+//   3 head        [vec4]  f32  ln_f, lm_head, value_head                                                            uniform
 //   4 cache       [layer, position, key d/4 ++ value d/4, slot] vec4 f32                                            read/write
 //   5 jobs        [jobs, 12] u32: slot, start, feed_at, feed_count, previous, stop, cap, idle, stream, index, 0, 0;
 //                 then all fed token ids; feed_at is an index into this array                                       read
@@ -25,7 +26,8 @@
 // Numerics: float32; sums in index order; online softmax over positions in order; cumulative probability in id order.
 //   A lane never reads what another wrote: a result does not depend on the other jobs. NaN logits fall through to
 //   the last id with a NaN log-prob. No trip count is a constant except the head width: drivers unroll constant loops,
-//   and compilation then takes minutes on software adapters. Matrix products keep 4 vec4 outputs in registers.
+//   and compilation then takes minutes on software adapters. Products keep 4 vec4 outputs in
+//   registers, as each read of a private array costs a software adapter a gather.
 // Oracle: test/oracle/decode.ts (float64, no cache); log-probs and values within 1e-4 (test/gpu/decode.test.ts).
 
 struct Params {
@@ -36,9 +38,9 @@ struct Params {
 }
 
 @group(0) @binding(0) var<storage, read> embeddings: array<vec4<f32>>;
-@group(0) @binding(1) var<ATTENTION_SPACE> attention: array<vec4<f32>, ATTENTION_SIZE>;
-@group(0) @binding(2) var<MLP_SPACE> mlp: array<vec4<f32>, MLP_SIZE>;
-@group(0) @binding(3) var<HEAD_SPACE> head: array<vec4<f32>, HEAD_SIZE>;
+@group(0) @binding(1) var<uniform> attention: array<vec4<f32>, ATTENTION_SIZE>;
+@group(0) @binding(2) var<uniform> mlp: array<vec4<f32>, MLP_SIZE>;
+@group(0) @binding(3) var<uniform> head: array<vec4<f32>, HEAD_SIZE>;
 @group(0) @binding(4) var<storage, read_write> cache: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read> jobs: array<u32>;
 @group(0) @binding(6) var<storage, read_write> out: array<vec4<u32>>;
@@ -46,8 +48,16 @@ struct Params {
 
 // Per lane: residual stream, input and output of the current product.
 var<private> x: array<vec4<f32>, D4>;
-var<private> h: array<vec4<f32>, H4>;
+var<private> h: array<f32, H>;
 var<private> y: array<vec4<f32>, Y4>;
+
+// The input of a product is read one float at a time.
+fn write_h(i: u32, v: vec4<f32>) {
+  h[4u * i] = v.x;
+  h[4u * i + 1u] = v.y;
+  h[4u * i + 2u] = v.z;
+  h[4u * i + 3u] = v.w;
+}
 
 // Mean and 1/std of x over the model width.
 fn moments() -> vec2<f32> {
@@ -63,8 +73,8 @@ fn moments() -> vec2<f32> {
   return vec2<f32>(mean, inverseSqrt(dot(squares, vec4<f32>(1.0)) / n + params.epsilon));
 }
 
-// y[0..out4) = bias + h[0..in4) · W for the attention weights; W is [4·in4, out4] vec4 from `weight`.
-fn attention_product(weight: u32, bias: u32, in4: u32, out4: u32) {
+// y[0..out4) = bias + h[0..width) · W for the attention weights; W is [width, out4] vec4 from `weight`.
+fn attention_product(weight: u32, bias: u32, width: u32, out4: u32) {
   for (var j = 0u; j < out4; j += 4u) {
     // A tail tile computes its last column again instead of branching.
     let j1 = min(j + 1u, out4 - 1u);
@@ -75,9 +85,13 @@ fn attention_product(weight: u32, bias: u32, in4: u32, out4: u32) {
     var a2 = attention[bias + j2];
     var a3 = attention[bias + j3];
     var row = weight;
-    for (var i = 0u; i < in4; i++) {
-      let v = h[i];
-      //#rows attention
+    for (var i = 0u; i < width; i++) {
+      let v = vec4<f32>(h[i]);
+      a0 = fma(v, attention[row + j], a0);
+      a1 = fma(v, attention[row + j1], a1);
+      a2 = fma(v, attention[row + j2], a2);
+      a3 = fma(v, attention[row + j3], a3);
+      row += out4;
     }
     y[j] = a0;
     y[j1] = a1;
@@ -87,7 +101,7 @@ fn attention_product(weight: u32, bias: u32, in4: u32, out4: u32) {
 }
 
 // The same for the MLP weights.
-fn mlp_product(weight: u32, bias: u32, in4: u32, out4: u32) {
+fn mlp_product(weight: u32, bias: u32, width: u32, out4: u32) {
   for (var j = 0u; j < out4; j += 4u) {
     let j1 = min(j + 1u, out4 - 1u);
     let j2 = min(j + 2u, out4 - 1u);
@@ -97,9 +111,13 @@ fn mlp_product(weight: u32, bias: u32, in4: u32, out4: u32) {
     var a2 = mlp[bias + j2];
     var a3 = mlp[bias + j3];
     var row = weight;
-    for (var i = 0u; i < in4; i++) {
-      let v = h[i];
-      //#rows mlp
+    for (var i = 0u; i < width; i++) {
+      let v = vec4<f32>(h[i]);
+      a0 = fma(v, mlp[row + j], a0);
+      a1 = fma(v, mlp[row + j1], a1);
+      a2 = fma(v, mlp[row + j2], a2);
+      a3 = fma(v, mlp[row + j3], a3);
+      row += out4;
     }
     y[j] = a0;
     y[j1] = a1;
@@ -109,7 +127,7 @@ fn mlp_product(weight: u32, bias: u32, in4: u32, out4: u32) {
 }
 
 // The same for the output head.
-fn head_product(weight: u32, bias: u32, in4: u32, out4: u32) {
+fn head_product(weight: u32, bias: u32, width: u32, out4: u32) {
   for (var j = 0u; j < out4; j += 4u) {
     let j1 = min(j + 1u, out4 - 1u);
     let j2 = min(j + 2u, out4 - 1u);
@@ -119,9 +137,13 @@ fn head_product(weight: u32, bias: u32, in4: u32, out4: u32) {
     var a2 = head[bias + j2];
     var a3 = head[bias + j3];
     var row = weight;
-    for (var i = 0u; i < in4; i++) {
-      let v = h[i];
-      //#rows head
+    for (var i = 0u; i < width; i++) {
+      let v = vec4<f32>(h[i]);
+      a0 = fma(v, head[row + j], a0);
+      a1 = fma(v, head[row + j1], a1);
+      a2 = fma(v, head[row + j2], a2);
+      a3 = fma(v, head[row + j3], a3);
+      row += out4;
     }
     y[j] = a0;
     y[j1] = a1;
@@ -161,26 +183,40 @@ fn attend(layer: u32, position: u32, slot: u32) {
       }
       key_at += stride;
     }
-    for (var c = 0u; c < HEAD_D4; c++) { h[first + c] = acc[c] / total; }
+    for (var c = 0u; c < HEAD_D4; c++) { write_h(first + c, acc[c] / total); }
   }
 }
 
-fn block(layer: u32, position: u32, slot: u32) {
+// One quarter of a block: 0 qkv, 1 attention and projection, 2 MLP hidden, 3 MLP output. The quarters share their code,
+// so that each product is compiled once: compilation time grows faster than the text.
+fn quarter(kind: u32, layer: u32, position: u32, slot: u32) {
   let d4 = params.d4;
   let a = layer * ATTENTION_STRIDE;
-  var m = moments();
-  for (var i = 0u; i < d4; i++) { h[i] = fma((x[i] - m.x) * m.y, attention[a + i], attention[a + LN_BIAS + i]); }
-  attention_product(a + QKV_WEIGHT, a + QKV_BIAS, d4, 3u * d4);
-  attend(layer, position, slot);
-  attention_product(a + PROJ_WEIGHT, a + PROJ_BIAS, d4, d4);
-  for (var i = 0u; i < d4; i++) { x[i] += y[i]; }
   let b = layer * MLP_STRIDE;
-  m = moments();
-  for (var i = 0u; i < d4; i++) { h[i] = fma((x[i] - m.x) * m.y, mlp[b + i], mlp[b + LN_BIAS + i]); }
-  mlp_product(b + FC_WEIGHT, b + FC_BIAS, d4, params.f4);
-  for (var i = 0u; i < params.f4; i++) { h[i] = max(y[i], vec4<f32>()); }
-  mlp_product(b + MLP_PROJ_WEIGHT, b + MLP_PROJ_BIAS, params.f4, d4);
-  for (var i = 0u; i < d4; i++) { x[i] += y[i]; }
+  if (kind == 1u) {
+    attend(layer, position, slot);
+  } else if (kind == 3u) {
+    for (var i = 0u; i < params.f4; i++) { write_h(i, max(y[i], vec4<f32>())); }
+  } else {
+    let m = moments();
+    for (var i = 0u; i < d4; i++) {
+      let weight = select(mlp[b + i], attention[a + i], kind == 0u);
+      let bias = select(mlp[b + LN_BIAS + i], attention[a + LN_BIAS + i], kind == 0u);
+      write_h(i, fma((x[i] - m.x) * m.y, weight, bias));
+    }
+  }
+  if (kind < 2u) {
+    let first = kind == 0u;
+    attention_product(
+      a + select(PROJ_WEIGHT, QKV_WEIGHT, first), a + select(PROJ_BIAS, QKV_BIAS, first), 4u * d4, select(d4, 3u * d4, first));
+  } else {
+    let first = kind == 2u;
+    mlp_product(b + select(MLP_PROJ_WEIGHT, FC_WEIGHT, first), b + select(MLP_PROJ_BIAS, FC_BIAS, first),
+      4u * select(params.f4, d4, first), select(d4, params.f4, first));
+  }
+  if ((kind & 1u) == 1u) {
+    for (var i = 0u; i < d4; i++) { x[i] += y[i]; }
+  }
 }
 
 // Logits into y; returns the value.
@@ -190,9 +226,9 @@ fn output_head() -> f32 {
   for (var i = 0u; i < params.d4; i++) {
     let v = fma((x[i] - m.x) * m.y, head[i], head[LN_BIAS + i]);
     value += dot(v, head[VALUE_WEIGHT + i]);
-    h[i] = v;
+    write_h(i, v);
   }
-  head_product(LM_WEIGHT, LM_BIAS, params.d4, params.v4);
+  head_product(LM_WEIGHT, LM_BIAS, 4u * params.d4, params.v4);
   return value;
 }
 
@@ -253,7 +289,7 @@ fn main(@builtin(global_invocation_id) global_id: vec3<u32>) {
       if (HAS_PREVIOUS) { e += embeddings[WTE_PREVIOUS + previous * params.d4 + i]; }
       x[i] = e;
     }
-    for (var layer = 0u; layer < params.layers; layer++) { block(layer, position, slot); }
+    for (var part = 0u; part < 4u * params.layers; part++) { quarter(part & 3u, part >> 2u, position, slot); }
     state.y = token;
     if (fed + 1u >= feed_count) {
       let value = output_head();

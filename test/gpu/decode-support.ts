@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { RandomStream } from '../../src/core/rng';
 import type { GpuContext } from '../../src/gpu/device';
+import { MODEL_SLACK_BYTES } from '../../src/gpu/kernels/weight-windows';
 import type { DecodeJob, DecodeResult } from '../../src/model/engine';
 import { type ModelShape, parameterLayout } from '../../src/model/parameters';
 import { oracleDraw, oracleForward, oracleTensors, oracleUniform } from '../oracle/decode';
@@ -21,7 +22,7 @@ export const shapes: Record<string, ModelShape> = {
   quick,
   'two layers, no previous token': { ...quick, layers: 2, previousToken: false },
   'odd widths': { vocabulary: 68, dModel: 24, layers: 2, heads: 2, mlp: 20, positions: 48, previousToken: true },
-  smallest: { vocabulary: 4, dModel: 4, layers: 1, heads: 1, mlp: 4, positions: 16, previousToken: false },
+  smallest: { vocabulary: 12, dModel: 4, layers: 1, heads: 1, mlp: 4, positions: 16, previousToken: false },
   'weights beyond a uniform buffer': {
     vocabulary: 320,
     dModel: 64,
@@ -55,8 +56,8 @@ export function randomParameters(shape: ModelShape, seed: number): Float32Array 
 }
 
 export function upload(context: GpuContext, flat: Float32Array): GPUBuffer {
-  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
-  const buffer = context.createBuffer('parameters', flat.byteLength, usage);
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
+  const buffer = context.createBuffer('parameters', flat.byteLength + MODEL_SLACK_BYTES, usage);
   context.device.queue.writeBuffer(buffer, 0, flat as Float32Array<ArrayBuffer>);
   return buffer;
 }

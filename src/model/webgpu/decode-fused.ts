@@ -8,20 +8,23 @@ import {
   type DecodeFusedSlices,
   encodeDecodeFused,
   FUSED_JOB_WORDS,
+  FUSED_REGION_VEC4,
   FUSED_WORKGROUP,
 } from '../../gpu/kernels/decode-fused';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
 import { BufferSet, type DecodePath, SUBMIT_MACS, tokenMacs } from './decode-path';
 
-/** Floats of per-lane private arrays beyond which a lane would spill too much to be worth it. */
-const MAX_PRIVATE_FLOATS = 2048;
+/** Floats of a lane's private arrays: WGSL allows 8,192 bytes of private variables. */
+const MAX_PRIVATE_FLOATS = 1920;
 
-/** Whether the fused kernel suits a shape: everything one lane holds stays small. */
+/** Whether the fused kernel suits a shape: each region of weights fits a uniform binding, and a lane holds little. */
 export function fusedFits(shape: ModelShape): boolean {
   const { dModel: d, mlp, vocabulary } = shape;
   const floats = d + Math.max(d, mlp) + Math.max(3 * d, mlp, vocabulary);
-  return d <= 64 && shape.layers <= 4 && floats <= MAX_PRIVATE_FLOATS;
+  const { plan } = fusedPlan(shape);
+  const regions = [plan.attention, plan.mlp, plan.head];
+  return d <= 64 && floats <= MAX_PRIVATE_FLOATS && regions.every((region) => region.size <= FUSED_REGION_VEC4);
 }
 
 /** A contiguous part of the flat parameters, in floats. */
@@ -163,7 +166,7 @@ export class FusedDecode implements DecodePath {
 
   private bind(parameters: GPUBuffer, words: Uint32Array, outBytes: number): DecodeFusedSlices {
     const { plan, embeddings } = this.regions;
-    const weights = GPUBufferUsage.UNIFORM | GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
+    const weights = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
     const jobs = this.buffers.ensure('jobs', words.byteLength, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST);
     const out = this.buffers.ensure('out', outBytes, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC);
     this.context.device.queue.writeBuffer(jobs, 0, words as Uint32Array<ArrayBuffer>);

@@ -6,7 +6,9 @@ import { LabError } from '../../core/errors';
 import type { GpuContext } from '../../gpu/device';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
+import { checkShape } from './check-shape';
 import { FusedDecode, fusedFits } from './decode-fused';
+import { LayeredDecode } from './decode-layered';
 import { checkJobs, type DecodePath } from './decode-path';
 
 /** `fused`: one lane per job, small models. `layered`: any size, the same kernels as the forward pass. */
@@ -31,7 +33,7 @@ export class Decoder {
 
   /**
    * Compiles the kernels of a shape.
-   * @throws `model.shape` when the shape has widths that are no multiple of 4, `decode.path` when `fused` does not fit
+   * @throws `model.shape` when the kernels cannot hold the shape, `decode.path` when `fused` does not fit
    */
   static async create(context: GpuContext, shape: ModelShape, options: DecoderOptions = {}): Promise<Decoder> {
     checkShape(shape);
@@ -41,10 +43,11 @@ export class Decoder {
       throw new LabError({
         code: 'decode.path',
         what: 'The fused decode kernel is for small models',
-        expected: 'dModel ≤ 64, at most 4 layers, a few hundred tokens',
+        expected: 'dModel ≤ 64, and at most 64 KiB each of attention, MLP and output weights',
         got: `dModel ${shape.dModel}, ${shape.layers} layers, mlp ${shape.mlp}, vocabulary ${shape.vocabulary}`,
         fix: "Use the path 'auto' or 'layered'.",
       });
+    if (wanted === 'layered' || !fits) return new Decoder(shape, 'layered', await LayeredDecode.create(context, shape));
     return new Decoder(shape, 'fused', await FusedDecode.create(context, shape));
   }
 
@@ -75,7 +78,8 @@ export class Decoder {
   /**
    * Feeds and samples every job; results in the order of the jobs. A result does not depend, not even in its last bit,
    * on the other jobs of the call. Calls are queued one after the other.
-   * @param parameters flat parameters (parameters.ts); usage STORAGE and COPY_SRC
+   * @param parameters flat parameters (parameters.ts); usage STORAGE, UNIFORM and COPY_SRC, with
+   *   MODEL_SLACK_BYTES after them (weight-windows.ts)
    * @throws see `checkJobs`; nothing has run then
    */
   decode(parameters: GPUBuffer, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
@@ -103,16 +107,4 @@ export class Decoder {
     });
     return results;
   }
-}
-
-function checkShape(shape: ModelShape): void {
-  const { dModel, heads, mlp, vocabulary, layers } = shape;
-  const whole = [dModel, heads, mlp, vocabulary, layers, shape.positions].every((n) => Number.isInteger(n) && n > 0);
-  if (!whole || dModel % (4 * heads) !== 0 || mlp % 4 !== 0 || vocabulary % 4 !== 0)
-    throw new LabError({
-      code: 'model.shape',
-      what: 'The decode kernels read four floats at a time',
-      expected: 'dModel a multiple of 4 × heads; mlp and vocabulary multiples of 4; all positive integers',
-      got: `dModel ${dModel}, heads ${heads}, mlp ${mlp}, vocabulary ${vocabulary}, layers ${layers}`,
-    });
 }
