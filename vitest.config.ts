@@ -9,6 +9,8 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], environment: 'node' } },
       {
+        // tfjs' Node bundles would be a second copy beside the modules that its gradients live in.
+        resolve: { alias: [{ find: /^(@tensorflow\/tfjs-[a-z-]+)$/, replacement: '$1/dist/index.js' }] },
         test: {
           name: 'gpu',
           include: ['test/gpu/**/*.test.ts'],
