@@ -30,6 +30,15 @@ export function storeContract(name: string, open: (options?: StoreOptions) => Pr
       expect(await store.loadRecords('b')).toEqual([]);
     });
 
+    test('rollouts are found by the number in their record, which may start at 0', async () => {
+      const store = await withRun(0);
+      await store.saveIteration('a', sampleRecord(0), sampleRollouts(2, 1), sampleCheckpoint(1));
+      await store.saveIteration('a', sampleRecord(1), sampleRollouts(2, 2), sampleCheckpoint(2));
+      expect((await store.loadRollouts('a', 0)).map(bits)).toEqual(sampleRollouts(2, 1).map(bits));
+      expect((await store.loadRollouts('a', 1)).map(bits)).toEqual(sampleRollouts(2, 2).map(bits));
+      expect(await store.loadRollouts('a', 2)).toEqual([]);
+    });
+
     test('lists runs, the newest first, with status, progress, last evaluation and size', async () => {
       const store = await withRun(2);
       await store.saveHeader(sampleHeader('newer', '2026-02-01T00:00:00.000Z'));
