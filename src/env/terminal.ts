@@ -68,6 +68,9 @@ export class Terminal implements VerifierShell {
       executionLimitProfile: 'hardened',
       executionLimits,
       sleep: async () => {},
+      // It would patch globals of the whole thread while a command runs. Commands cannot run JavaScript, and the boundary is
+      // the worker.
+      defenseInDepth: false,
     });
     this.merge = this.bash.transform('exec 2>&1').ast.statements;
     this.bash.registerTransformPlugin({

@@ -22,24 +22,27 @@ export interface VirtualTime {
 const RealDate = Date;
 const realRandom = Math.random;
 let queue: Promise<unknown> = Promise.resolve();
+let nowMs = EPOCH_MS;
+let dice = new RandomStream(0, 'shell', 0);
 
-function virtualDate(nowMs: number): DateConstructor {
-  return class VirtualDate extends RealDate {
-    constructor(...parts: unknown[]) {
-      super(...((parts.length === 0 ? [nowMs] : parts) as [number]));
-    }
-    static override now(): number {
-      return nowMs;
-    }
-  } as DateConstructor;
+// One class and one function for all commands, so that inline caches in the shell stay valid.
+class VirtualDate extends RealDate {
+  constructor(...parts: unknown[]) {
+    super(...((parts.length === 0 ? [nowMs] : parts) as [number]));
+  }
+  static override now(): number {
+    return nowMs;
+  }
 }
+const virtualRandom = () => dice.uniform();
 
 /** Runs `action` under the virtual clock and dice; calls queue up, so they never overlap in this realm. */
 export function withVirtualGlobals<T>(time: VirtualTime, action: () => Promise<T>): Promise<T> {
   const run = async () => {
-    const dice = new RandomStream(time.seed, 'shell', (time.stream * 1009 + time.command) >>> 0);
-    globalThis.Date = virtualDate(EPOCH_MS + time.command * 1000);
-    Math.random = () => dice.uniform();
+    nowMs = EPOCH_MS + time.command * 1000;
+    dice = new RandomStream(time.seed, 'shell', (time.stream * 1009 + time.command) >>> 0);
+    globalThis.Date = VirtualDate as DateConstructor;
+    Math.random = virtualRandom;
     try {
       return await action();
     } finally {

@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { chanceFloor, measureChance } from '../../src/env/chance';
 import { perfectPlayer, type RehearsalRules, rehearse } from '../../src/env/rehearsal';
 import { families, generateTask } from '../../src/env/tasks';
+
+vi.setConfig({ testTimeout: 60_000 }); // seconds on an idle machine; other suites run beside this one
 
 const rules: RehearsalRules = {
   window: 96,

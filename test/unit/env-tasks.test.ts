@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { RandomStream } from '../../src/core/rng';
 import { cutObservation, decode, encode } from '../../src/core/tokenizer';
 import { lossySummary } from '../../src/env/demonstration';
@@ -6,6 +6,8 @@ import { restatedFacts } from '../../src/env/facts';
 import type { TaskInstance } from '../../src/env/task';
 import { families, familyOf, generateTask } from '../../src/env/tasks';
 import { Terminal } from '../../src/env/terminal';
+
+vi.setConfig({ testTimeout: 60_000 }); // seconds on an idle machine; other suites run beside this one
 
 const OBSERVATION_CAP = 14;
 const cases = families.flatMap((family) =>

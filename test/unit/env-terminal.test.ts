@@ -1,7 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { decodeCommand, encode } from '../../src/core/tokenizer';
 import { Terminal } from '../../src/env/terminal';
+
+vi.setConfig({ testTimeout: 60_000 }); // seconds on an idle machine; other suites run beside this one
 
 const open = (
   commands: string[] = ['cat', 'echo', 'mv', 'sed', 'sh'],
