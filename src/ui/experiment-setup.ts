@@ -30,13 +30,12 @@ export class LabSetup extends LitElement {
       .what { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.9rem 1.5rem; }
       @container (min-width: 44rem) { .what { grid-template-columns: 13rem 9rem minmax(0, 1fr); align-items: start; } .shows { padding-top: 1.5rem; } }
       .shows { font-family: var(--font-prose); font-size: 1.02rem; line-height: 1.5; color: var(--ink-2); margin: 0; max-width: 38rem; text-wrap: pretty; }
-      /* Rows of three tracks, shared by all controls of a line: label, control, way back to the preset. */
+      /* Rows of two tracks, shared by all controls of a line: the control, and the way back to the preset. */
       .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(7.6rem, 1fr)); gap: 0 1rem; }
-      .label { display: flex; align-items: center; gap: 0.3rem; min-height: 1.6rem; font-size: 0.875rem; font-weight: 500; line-height: 1.25; }
       .seed { font-size: 0.875rem; }
-      .seed .row { flex-wrap: nowrap; gap: 0.25rem; }
-      wa-number-input::part(input) { text-align: start; }
-      .bare::part(form-control-label) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+      .seed .row { position: relative; flex-wrap: nowrap; align-items: end; gap: 0.25rem; }
+      .seed .def { position: absolute; top: 0; left: 2.6rem; margin: -3px 0 0; }
+      wa-number-input::part(input) { text-align: start; padding-inline: 0.1rem; }
       wa-select, wa-number-input { width: 100%; min-width: 0; }
       details { border-top: 1px solid var(--line); }
       details:last-of-type { border-bottom: 1px solid var(--line); }
@@ -81,11 +80,9 @@ export class LabSetup extends LitElement {
     return html`
       <div class="what">
         <div>
-          <div class="label"><span>Preset</span></div>
           <wa-select
             size="s"
             label="Preset"
-            class="bare"
             .value=${cell.preset}
             @change=${(e: Event) => this.emit({ ...cell, preset: (e.target as HTMLInputElement).value, config: {} })}
           >
@@ -94,15 +91,10 @@ export class LabSetup extends LitElement {
           </wa-select>
         </div>
         <div class="seed">
-          <div class="label">
-            <span>Seed</span>
-            ${definitionTip('Seed', 'Decides every random draw: tasks, sampling, order. The same seed on the same device gives the same run, bit for bit.')}
-          </div>
           <div class="row">
             <wa-number-input
               size="s"
               label="Seed"
-              class="bare"
               without-steppers
               min="0"
               max="4294967295"
@@ -112,6 +104,7 @@ export class LabSetup extends LitElement {
             <wa-button size="s" appearance="plain" aria-label="Another seed" title="Another seed" @click=${this.rollDice}>
               <wa-icon name="dice" label="Another seed"></wa-icon>
             </wa-button>
+            ${definitionTip('Seed', 'Decides every random draw: tasks, sampling, order. The same seed on the same device gives the same run, bit for bit.')}
           </div>
           ${this.seedProblem ? html`<p class="problem" role="alert">${this.seedProblem}</p>` : nothing}
         </div>

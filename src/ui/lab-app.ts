@@ -208,6 +208,12 @@ export class LabApp extends LitElement {
   }
 }
 
+declare global {
+  interface HTMLElementTagNameMap {
+    'lab-app': LabApp;
+  }
+}
+
 /** A context bar that folds. */
 const logo = html`<svg viewBox="0 0 30 14" aria-hidden="true">
   <rect x="0" y="2" width="11" height="10" rx="1.5" fill="var(--action)" />

@@ -6,6 +6,11 @@ import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
 
 const SCHEMES = /^(?:https?:|mailto:|#|\.{0,2}\/)/i;
+/**
+ * The same for the sanitiser, which applies it to every attribute it does not know to be plain text (path data, `rel`): a
+ * harmless scheme, or no scheme at all.
+ */
+const ATTRIBUTES = /^(?:(?:https?|mailto):|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i;
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c] ?? c);
 
@@ -30,6 +35,7 @@ const renderMath = (token: Tokens.Generic): string => {
         displayMode: display,
         throwOnError: false,
         trust: false,
+        strict: 'ignore',
         maxExpand: 200,
         maxSize: 20,
         output: 'htmlAndMathml',
@@ -94,7 +100,7 @@ export async function renderMarkdown(markdown: string): Promise<DocumentFragment
     USE_PROFILES: { html: true, mathMl: true, svg: true },
     ADD_ATTR: ['target'],
     FORBID_TAGS: ['style', 'form', 'input', 'button', 'img', 'video', 'audio', 'iframe', 'object'],
-    ALLOWED_URI_REGEXP: SCHEMES,
+    ALLOWED_URI_REGEXP: ATTRIBUTES,
     RETURN_DOM_FRAGMENT: true,
   });
 }

@@ -20,16 +20,16 @@ export class LabParameter extends LitElement {
     baseStyles,
     definitionStyles,
     css`
-      :host { display: grid; grid-row: span 3; grid-template-rows: subgrid; min-width: 0; font-size: 0.875rem; padding-bottom: 0.5rem; }
-      .label { align-self: end; padding-bottom: 0.3rem; line-height: 1.25; }
-      .label .def { vertical-align: middle; }
-      .label > span:first-child { font-weight: 500; }
-      .label.changed > span:first-child { text-decoration: underline; text-decoration-thickness: 2px; text-underline-offset: 3px; }
-      .unit { color: var(--ink-3); font-size: 0.75rem; }
-      wa-select, wa-number-input { width: 100%; }
-      /* The label is for assistive technology; the visible one above it carries unit and definition. */
-      wa-number-input::part(input) { text-align: start; }
-      .bare::part(form-control-label) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+      :host { display: grid; grid-row: span 2; grid-template-rows: subgrid; min-width: 0; font-size: 0.875rem; padding-bottom: 0.5rem; }
+      /* Labels may take two lines; the fields of a row stay level. */
+      .control { position: relative; align-self: end; min-width: 0; }
+      .control > .def { position: absolute; top: 0; right: 0; margin: -3px -2px 0 0; }
+      .text { display: block; padding-right: 1.3rem; line-height: 1.25; }
+      .text.changed { text-decoration: underline; text-decoration-thickness: 2px; text-underline-offset: 3px; }
+      .unit { color: var(--ink-3); font-size: 0.75rem; font-weight: 400; }
+      wa-select, wa-number-input { width: 100%; min-width: 0; }
+      wa-switch { display: block; padding: 0.45rem 1.3rem 0.45rem 0; }
+      wa-number-input::part(input) { text-align: start; padding-inline: 0.1rem; }
       .reset { all: unset; display: inline-flex; align-items: center; gap: 0.3rem; margin-top: 0.15rem; min-height: 24px; font-size: 0.75rem; color: var(--ink-2); cursor: pointer; border-radius: 3px; }
       .reset:hover { color: var(--ink); text-decoration: underline; }
       .problem { color: var(--danger); font-size: 0.78rem; margin: 0.2rem 0 0; }
@@ -52,12 +52,9 @@ export class LabParameter extends LitElement {
     const changed = this.value !== this.standard;
     const range = key.type === 'integer' || key.type === 'number' ? ` From ${key.min} to ${key.max}.` : '';
     return html`
-      <div class="label ${changed ? 'changed' : ''}">
-        <span>${key.label}</span>
-        ${'unit' in key && key.unit ? html`<span class="unit">${key.unit}</span>` : nothing}
-        ${definitionTip(key.label, `${key.help}${range} Key: ${this.name}.`)}
+      <div class="control">
+        ${this.control(key, changed)} ${definitionTip(key.label, `${key.help}${range} Key: ${this.name}.`)}
       </div>
-      <div class="control">${this.control(key)}</div>
       <div>
         ${this.problem ? html`<p class="problem" role="alert">${this.problem}</p>` : nothing}
         ${
@@ -71,17 +68,20 @@ export class LabParameter extends LitElement {
     `;
   }
 
-  private control(key: ConfigKey) {
+  private control(key: ConfigKey, changed: boolean) {
+    const text = html`<span slot="label" class="text ${changed ? 'changed' : ''}"
+      >${key.label}
+      ${'unit' in key && key.unit ? html`<span class="unit">${key.unit}</span>` : nothing}</span
+    >`;
     if (key.type === 'choice')
       return html`<wa-select
         size="s"
-        label=${key.label}
-        class="bare"
+        with-label
         .value=${String(this.value)}
         ?disabled=${this.disabled}
         @change=${(e: Event) => this.commit((e.target as HTMLInputElement).value)}
       >
-        ${key.options.map((option) => html`<wa-option value=${option}>${option}</wa-option>`)}
+        ${text} ${key.options.map((option) => html`<wa-option value=${option}>${option}</wa-option>`)}
       </wa-select>`;
     if (key.type === 'boolean')
       return html`<wa-switch
@@ -89,12 +89,11 @@ export class LabParameter extends LitElement {
         .checked=${Boolean(this.value)}
         ?disabled=${this.disabled}
         @change=${(e: Event) => this.commit((e.target as HTMLInputElement).checked)}
-        >${this.value ? 'on' : 'off'}<span class="visually-hidden">: ${key.label}</span></wa-switch
+        ><span class=${changed ? 'text changed' : ''}>${key.label}</span></wa-switch
       >`;
     return html`<wa-number-input
       size="s"
-      label=${key.label}
-      class="bare"
+      with-label
       without-steppers
       .value=${String(this.value)}
       min=${key.min}
@@ -103,6 +102,7 @@ export class LabParameter extends LitElement {
       inputmode=${key.type === 'integer' ? 'numeric' : 'decimal'}
       ?disabled=${this.disabled}
       @change=${(e: Event) => this.commit((e.target as HTMLInputElement).value)}
-    ></wa-number-input>`;
+      >${text}</wa-number-input
+    >`;
   }
 }
