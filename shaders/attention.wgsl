@@ -11,8 +11,8 @@
 //
 // Constant written before this text: HEAD_D4, width of a head / 4 (private arrays need a constant size).
 // Workgroup: 64 lanes, one query a lane, one head a workgroup; nothing shared. Limits: 4 storage buffers.
-// Numerics: float32, online softmax over groups of four keys counted from the start of the row, so that a row's result does
-// not depend on the rows around it. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
+// Numerics: float32, online softmax, keys in order, rescaled when a larger score comes; a row's result does not depend on
+// the rows around it. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
 
 struct Params {
   tokens: u32,
@@ -43,7 +43,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) lane:
   let stride = 3u * params.d4;
   let query_at = t * stride + head * HEAD_D4;
   let key_column = params.d4 + head * HEAD_D4;
-  let value_column = key_column + params.d4;
   var query: array<vec4f, HEAD_D4>;
   var sum: array<vec4f, HEAD_D4>;
   for (var c = 0u; c < HEAD_D4; c++) {
@@ -52,30 +51,25 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) lane:
   }
   var largest = LOWEST;
   var total = 0.0;
-  for (var first = t - records[t].z; first <= t; first += 4u) {
-    let keys = vec4u(first, first + 1u, first + 2u, first + 3u);
-    let at = min(keys, vec4u(t)) * stride;
-    var scores = vec4f();
+  for (var key = t - records[t].z; key <= t; key++) {
+    let key_at = key * stride + key_column;
+    let value_at = key_at + params.d4;
+    var score = 0.0;
     for (var c = 0u; c < HEAD_D4; c++) {
-      let q = query[c];
-      let column = key_column + c;
-      scores += vec4f(
-        dot(q, qkv[at.x + column]),
-        dot(q, qkv[at.y + column]),
-        dot(q, qkv[at.z + column]),
-        dot(q, qkv[at.w + column]),
-      );
+      score += dot(query[c], qkv[key_at + c]);
     }
-    scores = select(vec4f(LOWEST), scores, keys <= vec4u(t));
-    let new_largest = max(max(max(scores.x, scores.y), max(scores.z, scores.w)), largest);
-    let weights = exp(scores - new_largest);
-    let correction = exp(largest - new_largest);
-    largest = new_largest;
-    total = total * correction + ((weights.x + weights.y) + (weights.z + weights.w));
+    if (score > largest) {
+      let correction = exp(largest - score);
+      largest = score;
+      total *= correction;
+      for (var c = 0u; c < HEAD_D4; c++) {
+        sum[c] *= correction;
+      }
+    }
+    let weight = exp(score - largest);
+    total += weight;
     for (var c = 0u; c < HEAD_D4; c++) {
-      let column = value_column + c;
-      sum[c] = sum[c] * correction + weights.x * qkv[at.x + column] + weights.y * qkv[at.y + column]
-        + weights.z * qkv[at.z + column] + weights.w * qkv[at.w + column];
+      sum[c] += weight * qkv[value_at + c];
     }
   }
   let out_at = t * params.d4 + head * HEAD_D4;

@@ -37,9 +37,6 @@ const MASK = 2u;
 @group(0) @binding(4) var<uniform> params: Params;
 
 fn store(row: u32, feature: u32, gradient: vec4f) {
-  if (row >= params.rows || feature >= params.k4) {
-    return;
-  }
   let at = row * params.x_stride + params.x_offset + feature;
   var result = gradient;
   if ((params.flags & MASK) != 0u) {
@@ -95,14 +92,17 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) lane:
     b2 += g2 * mb;
     b3 += g3 * mb;
   }
-  store(row, feature, a0);
-  store(row + 1u, feature, a1);
-  store(row + 2u, feature, a2);
-  store(row + 3u, feature, a3);
-  if (has_second) {
-    store(row, feature + 1u, b0);
-    store(row + 1u, feature + 1u, b1);
-    store(row + 2u, feature + 1u, b2);
-    store(row + 3u, feature + 1u, b3);
+  // One store in a loop, the tile moving up through the registers: eight inlined stores take seconds to compile.
+  for (var i = 0u; i < select(4u, 8u, has_second); i++) {
+    if (row + i % 4u < params.rows) {
+      store(row + i % 4u, feature + i / 4u, a0);
+    }
+    a0 = a1;
+    a1 = a2;
+    a2 = a3;
+    a3 = b0;
+    b0 = b1;
+    b1 = b2;
+    b2 = b3;
   }
 }

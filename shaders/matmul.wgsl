@@ -44,9 +44,6 @@ const RELU = 8u;
 @group(0) @binding(5) var<uniform> params: Params;
 
 fn store(row: u32, column: u32, product: vec4f) {
-  if (row >= params.rows || column >= params.m4) {
-    return;
-  }
   let at = row * params.m4 + column;
   var result = product;
   if ((params.flags & BIAS) != 0u) {
@@ -107,14 +104,17 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) lane:
     b3 += wb * v3;
     at += 4u * params.m4;
   }
-  store(row, column, a0);
-  store(row + 1u, column, a1);
-  store(row + 2u, column, a2);
-  store(row + 3u, column, a3);
-  if (step == 1u) {
-    store(row, column + 1u, b0);
-    store(row + 1u, column + 1u, b1);
-    store(row + 2u, column + 1u, b2);
-    store(row + 3u, column + 1u, b3);
+  // One store in a loop, the tile moving up through the registers: eight inlined stores take seconds to compile.
+  for (var i = 0u; i < 4u + 4u * step; i++) {
+    if (row + i % 4u < params.rows) {
+      store(row + i % 4u, column + i / 4u, a0);
+    }
+    a0 = a1;
+    a1 = a2;
+    a2 = a3;
+    a3 = b0;
+    b0 = b1;
+    b1 = b2;
+    b2 = b3;
   }
 }
