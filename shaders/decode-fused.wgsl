@@ -7,11 +7,11 @@
 // Source: src/model/parameters.ts (model), ALGORITHM.md section 6 (T = 1, full softmax), shaders/threefry.wgsl (draws).
 //
 // Bindings (group 0). Constants are written before this text: sizes of private arrays and uniform arrays, offsets of the
-// weights in vec4 (src/gpu/kernels/decode-fused.ts).
+// weights in 16 floats (src/gpu/kernels/decode-fused.ts).
 //   0 embeddings  [vec4]  f32  wte [V, d], wte_prev [V, d] if any, wpe [positions, d]: the flat parameters' start   read
-//   1 attention   [vec4]  f32  per layer ln_1, attn.qkv, attn.proj; at most 64 KiB, as the next two                 uniform
-//   2 mlp         [vec4]  f32  per layer ln_2, mlp.fc, mlp.proj                                                     uniform
-//   3 head        [vec4]  f32  ln_f, lm_head, value_head                                                            uniform
+//   1 attention   [mat4] f32  per layer ln_1, attn.qkv, attn.proj; at most 64 KiB, as the next two                 uniform
+//   2 mlp         [mat4] f32  per layer ln_2, mlp.fc, mlp.proj                                                     uniform
+//   3 head        [mat4] f32  ln_f, lm_head, value_head                                                            uniform
 //   4 cache       [layer, position, key d/4 ++ value d/4, slot] vec4 f32                                            read/write
 //   5 jobs        [jobs, 12] u32: slot, start, feed_at, feed_count, previous, stop, cap, idle, stream, index, 0, 0;
 //                 then all fed token ids; feed_at is an index into this array                                       read
@@ -26,8 +26,9 @@
 // Numerics: float32; sums in index order; online softmax over positions in order; cumulative probability in id order.
 //   A lane never reads what another wrote: a result does not depend on the other jobs. NaN logits fall through to
 //   the last id with a NaN log-prob. No trip count is a constant except the head width: drivers unroll constant loops,
-//   and compilation then takes minutes on software adapters. Products keep 4 vec4 outputs in
-//   registers, as each read of a private array costs a software adapter a gather.
+//   and compilation then takes minutes on software adapters. Products keep 16 outputs in
+//   registers, as each read of a private array costs a software adapter a gather, and read 16 weights (a mat4x4, used as
+//   four columns) at one address, as the address is checked each time: all widths are multiples of 16.
 // Oracle: test/oracle/decode.ts (float64, no cache); log-probs and values within 1e-4 (test/gpu/decode.test.ts).
 
 struct Params {
@@ -38,9 +39,9 @@ struct Params {
 }
 
 @group(0) @binding(0) var<storage, read> embeddings: array<vec4<f32>>;
-@group(0) @binding(1) var<uniform> attention: array<vec4<f32>, ATTENTION_SIZE>;
-@group(0) @binding(2) var<uniform> mlp: array<vec4<f32>, MLP_SIZE>;
-@group(0) @binding(3) var<uniform> head: array<vec4<f32>, HEAD_SIZE>;
+@group(0) @binding(1) var<uniform> attention: array<mat4x4<f32>, ATTENTION_SIZE>;
+@group(0) @binding(2) var<uniform> mlp: array<mat4x4<f32>, MLP_SIZE>;
+@group(0) @binding(3) var<uniform> head: array<mat4x4<f32>, HEAD_SIZE>;
 @group(0) @binding(4) var<storage, read_write> cache: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read> jobs: array<u32>;
 @group(0) @binding(6) var<storage, read_write> out: array<vec4<u32>>;
@@ -73,82 +74,57 @@ fn moments() -> vec2<f32> {
   return vec2<f32>(mean, inverseSqrt(dot(squares, vec4<f32>(1.0)) / n + params.epsilon));
 }
 
-// y[0..out4) = bias + h[0..width) · W for the attention weights; W is [width, out4] vec4 from `weight`.
-fn attention_product(weight: u32, bias: u32, width: u32, out4: u32) {
-  for (var j = 0u; j < out4; j += 4u) {
-    // A tail tile computes its last column again instead of branching.
-    let j1 = min(j + 1u, out4 - 1u);
-    let j2 = min(j + 2u, out4 - 1u);
-    let j3 = min(j + 3u, out4 - 1u);
-    var a0 = attention[bias + j];
-    var a1 = attention[bias + j1];
-    var a2 = attention[bias + j2];
-    var a3 = attention[bias + j3];
-    var row = weight;
+// y = bias + h[0..width) · W for the attention weights; W is [width, out16], 16 floats an element, from `weight`.
+fn attention_product(weight: u32, bias: u32, width: u32, out16: u32) {
+  for (var j = 0u; j < out16; j++) {
+    var a = attention[bias + j];
+    var at = weight + j;
     for (var i = 0u; i < width; i++) {
       let v = vec4<f32>(h[i]);
-      a0 = fma(v, attention[row + j], a0);
-      a1 = fma(v, attention[row + j1], a1);
-      a2 = fma(v, attention[row + j2], a2);
-      a3 = fma(v, attention[row + j3], a3);
-      row += out4;
+      let w = attention[at];
+      a = mat4x4<f32>(fma(v, w[0], a[0]), fma(v, w[1], a[1]), fma(v, w[2], a[2]), fma(v, w[3], a[3]));
+      at += out16;
     }
-    y[j] = a0;
-    y[j1] = a1;
-    y[j2] = a2;
-    y[j3] = a3;
+    y[4u * j] = a[0];
+    y[4u * j + 1u] = a[1];
+    y[4u * j + 2u] = a[2];
+    y[4u * j + 3u] = a[3];
   }
 }
 
 // The same for the MLP weights.
-fn mlp_product(weight: u32, bias: u32, width: u32, out4: u32) {
-  for (var j = 0u; j < out4; j += 4u) {
-    let j1 = min(j + 1u, out4 - 1u);
-    let j2 = min(j + 2u, out4 - 1u);
-    let j3 = min(j + 3u, out4 - 1u);
-    var a0 = mlp[bias + j];
-    var a1 = mlp[bias + j1];
-    var a2 = mlp[bias + j2];
-    var a3 = mlp[bias + j3];
-    var row = weight;
+fn mlp_product(weight: u32, bias: u32, width: u32, out16: u32) {
+  for (var j = 0u; j < out16; j++) {
+    var a = mlp[bias + j];
+    var at = weight + j;
     for (var i = 0u; i < width; i++) {
       let v = vec4<f32>(h[i]);
-      a0 = fma(v, mlp[row + j], a0);
-      a1 = fma(v, mlp[row + j1], a1);
-      a2 = fma(v, mlp[row + j2], a2);
-      a3 = fma(v, mlp[row + j3], a3);
-      row += out4;
+      let w = mlp[at];
+      a = mat4x4<f32>(fma(v, w[0], a[0]), fma(v, w[1], a[1]), fma(v, w[2], a[2]), fma(v, w[3], a[3]));
+      at += out16;
     }
-    y[j] = a0;
-    y[j1] = a1;
-    y[j2] = a2;
-    y[j3] = a3;
+    y[4u * j] = a[0];
+    y[4u * j + 1u] = a[1];
+    y[4u * j + 2u] = a[2];
+    y[4u * j + 3u] = a[3];
   }
 }
 
 // The same for the output head.
-fn head_product(weight: u32, bias: u32, width: u32, out4: u32) {
-  for (var j = 0u; j < out4; j += 4u) {
-    let j1 = min(j + 1u, out4 - 1u);
-    let j2 = min(j + 2u, out4 - 1u);
-    let j3 = min(j + 3u, out4 - 1u);
-    var a0 = head[bias + j];
-    var a1 = head[bias + j1];
-    var a2 = head[bias + j2];
-    var a3 = head[bias + j3];
-    var row = weight;
+fn head_product(weight: u32, bias: u32, width: u32, out16: u32) {
+  for (var j = 0u; j < out16; j++) {
+    var a = head[bias + j];
+    var at = weight + j;
     for (var i = 0u; i < width; i++) {
       let v = vec4<f32>(h[i]);
-      a0 = fma(v, head[row + j], a0);
-      a1 = fma(v, head[row + j1], a1);
-      a2 = fma(v, head[row + j2], a2);
-      a3 = fma(v, head[row + j3], a3);
-      row += out4;
+      let w = head[at];
+      a = mat4x4<f32>(fma(v, w[0], a[0]), fma(v, w[1], a[1]), fma(v, w[2], a[2]), fma(v, w[3], a[3]));
+      at += out16;
     }
-    y[j] = a0;
-    y[j1] = a1;
-    y[j2] = a2;
-    y[j3] = a3;
+    y[4u * j] = a[0];
+    y[4u * j + 1u] = a[1];
+    y[4u * j + 2u] = a[2];
+    y[4u * j + 3u] = a[3];
   }
 }
 
@@ -200,19 +176,22 @@ fn quarter(kind: u32, layer: u32, position: u32, slot: u32) {
   } else {
     let m = moments();
     for (var i = 0u; i < d4; i++) {
-      let weight = select(mlp[b + i], attention[a + i], kind == 0u);
-      let bias = select(mlp[b + LN_BIAS + i], attention[a + LN_BIAS + i], kind == 0u);
+      let e = i / 4u;
+      let c = i % 4u;
+      let weight = select(mlp[b + e][c], attention[a + e][c], kind == 0u);
+      let bias = select(mlp[b + LN_BIAS + e][c], attention[a + LN_BIAS + e][c], kind == 0u);
       write_h(i, fma((x[i] - m.x) * m.y, weight, bias));
     }
   }
   if (kind < 2u) {
     let first = kind == 0u;
     attention_product(
-      a + select(PROJ_WEIGHT, QKV_WEIGHT, first), a + select(PROJ_BIAS, QKV_BIAS, first), 4u * d4, select(d4, 3u * d4, first));
+      a + select(PROJ_WEIGHT, QKV_WEIGHT, first), a + select(PROJ_BIAS, QKV_BIAS, first), 4u * d4,
+      select(d4, 3u * d4, first) / 4u);
   } else {
     let first = kind == 2u;
     mlp_product(b + select(MLP_PROJ_WEIGHT, FC_WEIGHT, first), b + select(MLP_PROJ_BIAS, FC_BIAS, first),
-      4u * select(params.f4, d4, first), select(d4, params.f4, first));
+      4u * select(params.f4, d4, first), select(d4, params.f4, first) / 4u);
   }
   if ((kind & 1u) == 1u) {
     for (var i = 0u; i < d4; i++) { x[i] += y[i]; }
@@ -222,13 +201,13 @@ fn quarter(kind: u32, layer: u32, position: u32, slot: u32) {
 // Logits into y; returns the value.
 fn output_head() -> f32 {
   let m = moments();
-  var value = head[VALUE_BIAS].x;
+  var value = head[VALUE_BIAS][0].x;
   for (var i = 0u; i < params.d4; i++) {
-    let v = fma((x[i] - m.x) * m.y, head[i], head[LN_BIAS + i]);
-    value += dot(v, head[VALUE_WEIGHT + i]);
+    let v = fma((x[i] - m.x) * m.y, head[i / 4u][i % 4u], head[LN_BIAS + i / 4u][i % 4u]);
+    value += dot(v, head[VALUE_WEIGHT + i / 4u][i % 4u]);
     write_h(i, v);
   }
-  head_product(LM_WEIGHT, LM_BIAS, 4u * params.d4, params.v4);
+  head_product(LM_WEIGHT, LM_BIAS, 4u * params.d4, params.v4 / 4u);
   return value;
 }
 

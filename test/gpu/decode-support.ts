@@ -22,7 +22,17 @@ export const shapes: Record<string, ModelShape> = {
   quick,
   'two layers, no previous token': { ...quick, layers: 2, previousToken: false },
   'odd widths': { vocabulary: 68, dModel: 24, layers: 2, heads: 2, mlp: 20, positions: 48, previousToken: true },
-  smallest: { vocabulary: 12, dModel: 4, layers: 1, heads: 1, mlp: 4, positions: 16, previousToken: false },
+  'odd multiples of 16': {
+    vocabulary: 272,
+    dModel: 48,
+    layers: 1,
+    heads: 3,
+    mlp: 80,
+    positions: 40,
+    previousToken: true,
+  },
+  smallest: { vocabulary: 16, dModel: 16, layers: 1, heads: 2, mlp: 16, positions: 16, previousToken: false },
+  'single vec4': { vocabulary: 4, dModel: 4, layers: 1, heads: 1, mlp: 4, positions: 16, previousToken: true },
   'weights beyond a uniform buffer': {
     vocabulary: 320,
     dModel: 64,

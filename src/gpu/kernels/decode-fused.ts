@@ -7,7 +7,8 @@ import threefry from '../../../shaders/threefry.wgsl?raw';
 import type { GpuContext } from '../device';
 import { compileKernel, f32, type GpuSlice, type Kernel, type Recorder } from '../kernel';
 
-/** Sizes and offsets of one model, offsets in vec4 (16 bytes) from the start of their region. */
+/** Sizes and offsets of one model. Offsets and sizes of the weight regions count 16 floats (64 bytes), those of the
+ *  embeddings 4 floats. */
 export interface DecodeFusedPlan {
   /** Widths divided by 4. */
   readonly d4: number;
@@ -17,7 +18,7 @@ export interface DecodeFusedPlan {
   readonly heads: number;
   readonly epsilon: number;
   readonly embeddings: { readonly wtePrevious: number | undefined; readonly wpe: number };
-  /** `stride`: vec4s of one layer; `size`: of all layers. */
+  /** `stride`: of one layer; `size`: of all layers. */
   readonly attention: Region & Offsets<'qkvWeight' | 'qkvBias' | 'projWeight' | 'projBias'>;
   readonly mlp: Region & Offsets<'fcWeight' | 'fcBias' | 'projWeight' | 'projBias'>;
   readonly head: Region & Offsets<'lmWeight' | 'lmBias' | 'valueWeight' | 'valueBias'>;
@@ -33,14 +34,17 @@ type Offsets<K extends string> = Readonly<Record<K, number>>;
 /** Words of one job record. */
 export const FUSED_JOB_WORDS = 12;
 
+/** All widths must be multiples of this: a read of weights takes so many floats. */
+export const FUSED_WIDTH = 16;
+
 /** Lanes of a workgroup: the SIMD width of software adapters, so that few jobs still reach every core. */
 export const FUSED_WORKGROUP = 8;
 
 /**
- * Most vec4s of a region of weights. Weights are read through uniform buffers, whose bindings end at 64 KiB: through
+ * Most elements of 16 floats in a region of weights. Weights are read through uniform buffers, whose bindings end at 64 KiB: through
  * storage buffers the kernel ran 3 times slower on a software adapter and took 6 times longer to compile.
  */
-export const FUSED_REGION_VEC4 = 4096;
+export const FUSED_REGION_LIMIT = 1024;
 
 /** The WGSL text of a plan. Exported for tests that break it. */
 export function decodeFusedSource(plan: DecodeFusedPlan): string {

@@ -8,12 +8,13 @@ import {
   type DecodeFusedSlices,
   encodeDecodeFused,
   FUSED_JOB_WORDS,
-  FUSED_REGION_VEC4,
+  FUSED_REGION_LIMIT,
+  FUSED_WIDTH,
   FUSED_WORKGROUP,
 } from '../../gpu/kernels/decode-fused';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
-import { BufferSet, type DecodePath, SUBMIT_MACS, tokenMacs } from './decode-path';
+import { BufferSet, type DecodePath, tokenMacs } from './decode-path';
 
 /** Floats of a lane's private arrays: WGSL allows 8,192 bytes of private variables. */
 const MAX_PRIVATE_FLOATS = 1920;
@@ -22,9 +23,10 @@ const MAX_PRIVATE_FLOATS = 1920;
 export function fusedFits(shape: ModelShape): boolean {
   const { dModel: d, mlp, vocabulary } = shape;
   const floats = d + Math.max(d, mlp) + Math.max(3 * d, mlp, vocabulary);
+  if ([d, mlp, vocabulary].some((width) => width % FUSED_WIDTH !== 0)) return false;
   const { plan } = fusedPlan(shape);
   const regions = [plan.attention, plan.mlp, plan.head];
-  return d <= 64 && floats <= MAX_PRIVATE_FLOATS && regions.every((region) => region.size <= FUSED_REGION_VEC4);
+  return d <= 64 && floats <= MAX_PRIVATE_FLOATS && regions.every((region) => region.size <= FUSED_REGION_LIMIT);
 }
 
 /** A contiguous part of the flat parameters, in floats. */
@@ -53,12 +55,12 @@ export function fusedPlan(shape: ModelShape): {
   }
   const head = { from: at('ln_f.weight'), to: layout.total };
   const inAttention = (name: 'attn.qkv.weight' | 'attn.qkv.bias' | 'attn.proj.weight' | 'attn.proj.bias') =>
-    (at(blockParameter(0, name)) - attention[0]!.from) / 4;
+    (at(blockParameter(0, name)) - attention[0]!.from) / 16;
   const inMlp = (name: 'mlp.fc.weight' | 'mlp.fc.bias' | 'mlp.proj.weight' | 'mlp.proj.bias') =>
-    (at(blockParameter(0, name)) - mlp[0]!.from) / 4;
-  const inHead = (name: string) => (at(name) - head.from) / 4;
+    (at(blockParameter(0, name)) - mlp[0]!.from) / 16;
+  const inHead = (name: string) => (at(name) - head.from) / 16;
   const region = (spans: readonly Span[]) => {
-    const stride = (spans[0]!.to - spans[0]!.from) / 4;
+    const stride = (spans[0]!.to - spans[0]!.from) / 16;
     return { stride, size: stride * spans.length };
   };
   const plan: DecodeFusedPlan = {
@@ -106,13 +108,14 @@ export class FusedDecode implements DecodePath {
     private readonly shape: ModelShape,
     private readonly regions: ReturnType<typeof fusedPlan>,
     private readonly kernel: Kernel,
+    private readonly submitMacs: number,
   ) {
     this.buffers = new BufferSet(context, 'decode-fused');
   }
 
-  static async create(context: GpuContext, shape: ModelShape): Promise<FusedDecode> {
+  static async create(context: GpuContext, shape: ModelShape, submitMacs: number): Promise<FusedDecode> {
     const regions = fusedPlan(shape);
-    return new FusedDecode(context, shape, regions, await compileDecodeFused(context, regions.plan));
+    return new FusedDecode(context, shape, regions, await compileDecodeFused(context, regions.plan), submitMacs);
   }
 
   get bytes(): number {
@@ -137,7 +140,7 @@ export class FusedDecode implements DecodePath {
     const slices = this.bind(parameters, words, lanes.length * outStride * 16);
 
     const steps = lanes[0]!.feed.length + maxCap - 1;
-    const perSubmit = Math.max(1, Math.floor(SUBMIT_MACS / (lanes.length * tokenMacs(this.shape, this.positions))));
+    const perSubmit = Math.max(1, Math.floor(this.submitMacs / (lanes.length * tokenMacs(this.shape, this.positions))));
     for (let begin = 0; begin < steps; begin += perSubmit) {
       const recorder = new Recorder(this.context, 'decode-fused');
       if (begin === 0) this.copyWeights(recorder, parameters, slices);
@@ -172,9 +175,9 @@ export class FusedDecode implements DecodePath {
     this.context.device.queue.writeBuffer(jobs, 0, words as Uint32Array<ArrayBuffer>);
     return {
       embeddings: slice4(parameters, 0, embeddings.to),
-      attention: whole(this.buffers.ensure('attention', plan.attention.size * 16, weights)),
-      mlp: whole(this.buffers.ensure('mlp', plan.mlp.size * 16, weights)),
-      head: whole(this.buffers.ensure('head', plan.head.size * 16, weights)),
+      attention: whole(this.buffers.ensure('attention', plan.attention.size * 64, weights)),
+      mlp: whole(this.buffers.ensure('mlp', plan.mlp.size * 64, weights)),
+      head: whole(this.buffers.ensure('head', plan.head.size * 64, weights)),
       cache: whole(this.buffers.ensure('cache', 0, GPUBufferUsage.STORAGE)),
       jobs: whole(jobs),
       out: { buffer: out, offset: 0, size: outBytes },

@@ -15,7 +15,7 @@ import { encodeSample, NO_SLOT, SAMPLE_JOB_WORDS, sample } from '../../gpu/kerne
 import { encodeValueHead, valueHead } from '../../gpu/kernels/value-head';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
-import { BufferSet, type DecodePath, SUBMIT_MACS, tokenMacs } from './decode-path';
+import { BufferSet, type DecodePath, tokenMacs } from './decode-path';
 import { FlatTensors } from './model-buffers';
 
 /** Most sampling steps of one submit: enough to hide the read-back, few enough that finished jobs waste little. */
@@ -70,13 +70,14 @@ export class LayeredDecode implements DecodePath {
     private readonly context: GpuContext,
     private readonly shape: ModelShape,
     private readonly kernels: Awaited<ReturnType<typeof compile>>,
+    private readonly submitMacs: number,
   ) {
     this.buffers = new BufferSet(context, 'decode');
     this.layout = parameterLayout(shape);
   }
 
-  static async create(context: GpuContext, shape: ModelShape): Promise<LayeredDecode> {
-    return new LayeredDecode(context, shape, await compile(context, shape));
+  static async create(context: GpuContext, shape: ModelShape, submitMacs: number): Promise<LayeredDecode> {
+    return new LayeredDecode(context, shape, await compile(context, shape), submitMacs);
   }
 
   get bytes(): number {
@@ -94,7 +95,7 @@ export class LayeredDecode implements DecodePath {
   async run(parameters: GPUBuffer, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
     const macs = tokenMacs(this.shape, this.positions);
     const fedCount = jobs.reduce((n, job) => n + job.feed.length, 0);
-    const chunkRows = Math.max(1, Math.min(fedCount, Math.floor(SUBMIT_MACS / macs)));
+    const chunkRows = Math.max(1, Math.min(fedCount, Math.floor(this.submitMacs / macs)));
     const starts = resultStarts(jobs);
     const call = this.prepare(parameters, options, jobs, Math.max(chunkRows, jobs.length), fedCount, starts);
 
@@ -122,7 +123,7 @@ export class LayeredDecode implements DecodePath {
         );
       }
       const left = alive.reduce((n, job) => Math.max(n, jobs[job]!.cap - counts[job]!), 0);
-      const steps = Math.max(1, Math.min(STEPS_PER_SUBMIT, left, Math.floor(SUBMIT_MACS / (macs * alive.length))));
+      const steps = Math.max(1, Math.min(STEPS_PER_SUBMIT, left, Math.floor(this.submitMacs / (macs * alive.length))));
       const recorder = new Recorder(this.context, 'decode steps');
       for (let step = 0; step < steps; step++) {
         this.body(recorder, call, call.records, alive.length);

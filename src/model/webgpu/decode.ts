@@ -9,7 +9,7 @@ import type { ModelShape } from '../parameters';
 import { checkShape } from './check-shape';
 import { FusedDecode, fusedFits } from './decode-fused';
 import { LayeredDecode } from './decode-layered';
-import { checkJobs, type DecodePath } from './decode-path';
+import { checkJobs, type DecodePath, SUBMIT_MACS } from './decode-path';
 
 /** `fused`: one lane per job, small models. `layered`: any size, the same kernels as the forward pass. */
 export type DecodePathName = 'fused' | 'layered';
@@ -17,6 +17,8 @@ export type DecodePathName = 'fused' | 'layered';
 export interface DecoderOptions {
   /** `auto` (default): fused where it fits. The two agree within float tolerance, not bit for bit. */
   readonly path?: 'auto' | DecodePathName;
+  /** Most multiply-adds of one submit; results do not depend on it. Default `SUBMIT_MACS`. */
+  readonly submitMacs?: number;
 }
 
 /** KV caches of one model and the kernels that extend and sample from them. `dispose` frees the device memory. */
@@ -43,12 +45,14 @@ export class Decoder {
       throw new LabError({
         code: 'decode.path',
         what: 'The fused decode kernel is for small models',
-        expected: 'dModel ≤ 64, and at most 64 KiB each of attention, MLP and output weights',
+        expected: 'widths that are multiples of 16, dModel ≤ 64, 64 KiB each of attention, MLP and output weights',
         got: `dModel ${shape.dModel}, ${shape.layers} layers, mlp ${shape.mlp}, vocabulary ${shape.vocabulary}`,
         fix: "Use the path 'auto' or 'layered'.",
       });
-    if (wanted === 'layered' || !fits) return new Decoder(shape, 'layered', await LayeredDecode.create(context, shape));
-    return new Decoder(shape, 'fused', await FusedDecode.create(context, shape));
+    const { submitMacs = SUBMIT_MACS } = options;
+    return wanted === 'layered' || !fits
+      ? new Decoder(shape, 'layered', await LayeredDecode.create(context, shape, submitMacs))
+      : new Decoder(shape, 'fused', await FusedDecode.create(context, shape, submitMacs));
   }
 
   /** Bytes of device memory the decoder holds now, cache included. */
