@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+import { buildName } from './.ci/build-name.mjs';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -9,6 +10,7 @@ export const zlibShim = path('src/env/zlib-shim.ts');
 
 /** The static site. Relative base and ES workers: it runs under any sub-path of any plain file host. */
 export default defineConfig({
+  define: { __BUILD__: JSON.stringify(buildName()) },
   base: './',
   publicDir: 'public',
   resolve: { alias: existsSync(zlibShim) ? { 'node:zlib': zlibShim } : {} },

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+import { buildName } from './.ci/build-name.mjs';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -17,6 +18,7 @@ const entries: Record<string, string> = {
  * own, so that a long run never sees its files replaced.
  */
 export default defineConfig({
+  define: { __BUILD__: JSON.stringify(buildName()) },
   publicDir: false,
   // tfjs' packages are not loadable by Node as they are (extensionless deep imports); `webgpu` brings a native library.
   ssr: { noExternal: [/^@tensorflow\//], external: ['webgpu'], target: 'node' },

@@ -7,7 +7,9 @@ import site from './vite.config.ts'; // with extension: Vite loads its configura
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], environment: 'node' } },
+      {
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], environment: 'node', testTimeout: 60_000 },
+      },
       {
         // tfjs' Node bundles would be a second copy beside the modules that its gradients live in.
         resolve: { alias: [{ find: /^(@tensorflow\/tfjs-[a-z-]+)$/, replacement: '$1/dist/index.js' }] },

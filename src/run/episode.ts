@@ -3,7 +3,7 @@
  * says what to decode next, and takes what was sampled and what the terminal printed.
  */
 import { compactThreshold, type RunConfig } from '../core/config';
-import { cutObservation, decodeCommand, encode, special } from '../core/tokenizer';
+import { cutObservation, decode, decodeCommand, encode, special } from '../core/tokenizer';
 import type { CompactionRecord, Rollout, Segment, SegmentKind, Step, StopReason } from '../core/trajectory';
 import type { TaskInstance, TaskTracker } from '../env/task';
 import type { DecodeJob, DecodeResult } from '../model/engine';
@@ -140,7 +140,11 @@ export class Episode {
       exitCode: observed.exitCode,
       segment: this.segments.length,
     });
-    this.setup.tracker.observe(this.command, observed.output);
+    // One place of the observation cap is the next prompt.
+    const observation = [...cutObservation(encode(observed.output), config.observationCap - 1)];
+    const seen = decode(observation);
+    // A fact behind the cut was never visible.
+    this.setup.tracker.observe(this.command, seen);
     if (observed.killed) this.killed = true;
     if (observed.limit) {
       this.finish('command-limit', 0);
@@ -150,11 +154,9 @@ export class Episode {
       this.need = 'verify';
       return;
     }
-    // One place of the observation cap is the next prompt.
-    const observation = [...cutObservation(encode(observed.output), config.observationCap - 1)];
     for (const id of observation) this.append(id, 0);
     this.onTokens?.('observation', observation);
-    this.live.push({ ids: this.ids.slice(this.stepStart), command: this.command, output: observed.output });
+    this.live.push({ ids: this.ids.slice(this.stepStart), command: this.command, output: seen });
     this.stepStart = this.ids.length;
     if (this.steps.length >= this.turnLimit) {
       this.finish('turn-limit', 0);

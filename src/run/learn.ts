@@ -69,10 +69,7 @@ export async function learn(rollouts: readonly Rollout[], options: LearnOptions)
   await options.onPhase('update');
   if (config.klCoef > 0)
     (tokens as { referenceLogp?: Float32Array }).referenceLogp = (await engine.score('reference', rows)).logp;
-  const largest = advantages.reduce((m, a, p) => (policyToken[p] ? Math.max(m, Math.abs(a)) : m), 0);
-  const skip = !(largest >= ZERO_ADVANTAGE);
-  if (skip)
-    alarms.push({ code: 'zero-advantages', message: 'Every advantage is zero: the policy update was skipped.' });
+  const skip = !hasSignal(advantages, policyToken, alarms);
   const { stats, valueLoss } = await update(rows, tokens, skip, alarms, options);
   return {
     stats,
@@ -83,6 +80,18 @@ export async function learn(rollouts: readonly Rollout[], options: LearnOptions)
     policyTokens: policyToken.reduce((n, p) => n + p, 0),
     alarms,
   };
+}
+
+/** Whether the policy has anything to learn from; says so when not. */
+function hasSignal(advantages: Float32Array, policyToken: Uint8Array, alarms: Alarm[]): boolean {
+  const used = advantages.filter((_, p) => policyToken[p]);
+  if (!used.every(Number.isFinite)) {
+    alarms.push({ code: 'non-finite', message: 'An advantage is NaN or infinite: the policy update was skipped.' });
+    return false;
+  }
+  if (used.some((a) => Math.abs(a) >= ZERO_ADVANTAGE)) return true;
+  alarms.push({ code: 'zero-advantages', message: 'Every advantage is zero: the policy update was skipped.' });
+  return false;
 }
 
 /** Log-probs and entropies of the policy that sampled, from a fresh forward pass. */

@@ -1,0 +1,302 @@
+/** The whole loop on the real kernels and real shells, at toy size. What it learns is not tested here, only that it is right. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type PartialConfig, parseConfig, type RunConfig } from '../../src/core/config';
+import type { Checkpoint, IterationRecord, RunHeader, Sink, TrainerEvent } from '../../src/core/protocol';
+import { VOCABULARY_SIZE } from '../../src/core/tokenizer';
+import type { Rollout } from '../../src/core/trajectory';
+import { createTerminalPool } from '../../src/env/pool';
+import { acquireDevice, type GpuContext } from '../../src/gpu/device';
+import { dawnGpu } from '../../src/headless/dawn';
+import type { PolicyEngine } from '../../src/model/engine';
+import { initialParameters } from '../../src/model/initialise';
+import { packRollouts, selectRollouts } from '../../src/run/batch';
+import { tinyContext } from '../../src/run/presets';
+import { shapeOf } from '../../src/run/pretrain';
+import { createEngine } from '../../src/run/session';
+import { Trainer } from '../../src/run/trainer';
+
+let context: GpuContext;
+beforeAll(async () => {
+  context = await acquireDevice(await dawnGpu());
+});
+afterAll(() => context.dispose());
+
+const toy: PartialConfig = {
+  ...tinyContext,
+  base: 'random',
+  difficultyMax: 3,
+  episodes: 6,
+  iterations: 2,
+  minibatches: 2,
+  evalEvery: 1,
+  evalEpisodes: 4,
+  finalEvalEpisodes: 4,
+  lambdaScope: 'fixed',
+  entropyCoef: 0.001,
+};
+
+/** Keeps all a run saves. */
+class MemorySink implements Sink {
+  records: IterationRecord[] = [];
+  rollouts: Rollout[][] = [];
+  checkpoints: Checkpoint[] = [];
+  async saveHeader(): Promise<void> {}
+  async saveIteration(_id: string, record: IterationRecord, rollouts: readonly Rollout[], checkpoint: Checkpoint) {
+    this.records.push(record);
+    this.rollouts.push([...rollouts]);
+    this.checkpoints.push(checkpoint);
+  }
+  async saveStatus(): Promise<void> {}
+  async loadRun(): Promise<null> {
+    return null;
+  }
+}
+
+interface Played {
+  readonly sink: MemorySink;
+  readonly events: TrainerEvent[];
+  readonly policy: Float32Array;
+  readonly base: Float32Array;
+}
+
+async function play(
+  partial: PartialConfig,
+  options: {
+    seed?: number;
+    checkpoint?: Checkpoint;
+    wrap?: (engine: PolicyEngine) => PolicyEngine;
+    onEvent?: (event: TrainerEvent, trainer: Trainer) => void;
+  } = {},
+): Promise<Played> {
+  const config: RunConfig = parseConfig({ ...toy, ...partial });
+  const { seed = 3, checkpoint = null, wrap = (e) => e, onEvent } = options;
+  const shape = shapeOf(config, VOCABULARY_SIZE);
+  const base = initialParameters(shape, 1, { copyInit: 1 });
+  const engine = await createEngine(context, shape, config);
+  const pool = createTerminalPool({ workers: 0 });
+  const sink = new MemorySink();
+  const events: TrainerEvent[] = [];
+  const header: RunHeader = {
+    runId: 'test',
+    config,
+    seed,
+    preset: null,
+    createdAt: '',
+    adapter: '',
+    engine: config.engine,
+    build: 'test',
+  };
+  const trainer: Trainer = new Trainer(header, {
+    engine: wrap(engine),
+    pool,
+    sink,
+    base,
+    now: () => performance.now(),
+    emit: (event) => {
+      events.push(event);
+      onEvent?.(event, trainer);
+    },
+  });
+  try {
+    await trainer.run(checkpoint);
+    return { sink, events, policy: await engine.getParameters('policy'), base };
+  } finally {
+    engine.dispose();
+    await pool.close();
+  }
+}
+
+/** Metrics without the time fields. */
+function timeless(records: readonly IterationRecord[]): string {
+  return JSON.stringify(records, (key, value) => (key.endsWith('Ms') ? undefined : value));
+}
+
+describe('determinism contract', () => {
+  test('same seed, same bits; another seed, other bits', async () => {
+    const [a, b, c] = [await play({}), await play({}), await play({}, { seed: 4 })];
+    expect(timeless(b.sink.records)).toBe(timeless(a.sink.records));
+    expect(b.policy).toEqual(a.policy);
+    expect(timeless(c.sink.records)).not.toBe(timeless(a.sink.records));
+  });
+
+  test.each(['shared', 'separate'] as const)('a resumed run continues bit-identically (%s critic)', async (critic) => {
+    const settings: PartialConfig = { critic, valuePretrain: 2 };
+    const whole = await play(settings);
+    const resumed = await play(settings, { checkpoint: structuredClone(whole.sink.checkpoints[0]!) });
+    expect(timeless(resumed.sink.records)).toBe(timeless(whole.sink.records.slice(1)));
+    expect(resumed.policy).toEqual(whole.policy);
+  });
+
+  test('the size of micro-batches changes nothing but rounding', async () => {
+    const one = await play({ iterations: 1, evalEvery: 0 });
+    const many = await play({ iterations: 1, evalEvery: 0, microBatchTokens: 64 });
+    // One Adam step of 0.002 per minibatch: rounding can at most flip the sign of a vanishing gradient.
+    const moved = one.policy.map((p, i) => Math.abs(p - many.policy[i]!));
+    expect(Math.max(...moved.filter((_, i) => Math.abs(one.policy[i]! - one.base[i]!) > 1e-3))).toBeLessThan(2e-4);
+    expect(
+      timeless(many.sink.records.map((r) => ({ ...r, evalComp: undefined, evalSingle: undefined }))).length,
+    ).toBeGreaterThan(0);
+    expect(many.sink.records[0]!.loss).toBeCloseTo(one.sink.records[0]!.loss, 5);
+    expect(many.sink.records[0]!.gradNorm).toBeCloseTo(one.sink.records[0]!.gradNorm, 4);
+  });
+});
+
+describe('credit', () => {
+  test('ρ is 1 for every trained token before the first update', async () => {
+    const { sink } = await play({ lossNorm: 'split' });
+    for (const record of sink.records) {
+      expect(record.ratioError).toBeLessThan(1e-4);
+      expect(record.alarms.filter((a) => a.code === 'ratio-not-one')).toEqual([]);
+    }
+  });
+
+  test('zero rewards and a zero value head: no advantage, no policy update, and it is said', async () => {
+    const { sink, policy, base } = await play({
+      iterations: 1,
+      evalEvery: 0,
+      critic: 'separate',
+      valuePretrain: 0,
+      valueUpdates: 0,
+    });
+    const record = sink.records[0]!;
+    expect(record.meanReturn).toBe(0);
+    expect(record.updateSkipped).toBe(true);
+    expect(record.alarms.map((a) => a.code)).toContain('zero-advantages');
+    expect(policy).toEqual(base);
+  });
+
+  test('zero rewards and a zero value head: the actor gradient itself is exactly zero', async () => {
+    const { sink, base } = await play({ iterations: 1, evalEvery: 0 });
+    const rows = packRollouts(sink.rollouts[0]!);
+    const zero = new Float32Array(rows.trainable.length);
+    const tokens = { oldLogp: rows.oldLogp, advantages: zero, targets: zero, oldValues: zero };
+    const config = parseConfig(toy);
+    const engine = await createEngine(context, shapeOf(config, VOCABULARY_SIZE), config);
+    await engine.setParameters('policy', base);
+    const batch = selectRollouts(
+      rows,
+      tokens,
+      sink.rollouts[0]!.map((_, n) => n),
+    );
+    const { gradient } = await engine.gradient('policy', batch, {
+      objective: 'ppo',
+      lossNorm: 'token',
+      trainSummary: true,
+      policyCoef: 1,
+      valueCoef: 0.5,
+      entropyCoef: 0,
+      klCoef: 0,
+      clip: 0.2,
+      valueClip: 0,
+    });
+    engine.dispose();
+    expect(gradient.every((g) => g === 0)).toBe(true);
+  });
+
+  test('non-finite updates raise an alarm and leave the parameters alone', async () => {
+    const poison = (engine: PolicyEngine): PolicyEngine =>
+      new Proxy(engine, {
+        get(target, name) {
+          const value = Reflect.get(target, name);
+          if (name === 'advantages')
+            return async (...args: Parameters<PolicyEngine['advantages']>) => {
+              const result = await target.advantages(...args);
+              result.advantages[0] = Number.NaN;
+              result.advantages[1] = 1;
+              return result;
+            };
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    const { sink, policy, base } = await play({ iterations: 1, evalEvery: 0 }, { wrap: poison });
+    expect(sink.records[0]!.alarms.map((a) => a.code)).toContain('non-finite');
+    expect(policy).toEqual(base);
+  });
+
+  test('a step whose loss is not finite is not applied, and the iteration ends', async () => {
+    const poison = (engine: PolicyEngine): PolicyEngine =>
+      new Proxy(engine, {
+        get(target, name) {
+          const value = Reflect.get(target, name);
+          if (name === 'advantages')
+            return async () => ({ advantages: new Float32Array(4096).fill(1), targets: new Float32Array(4096) });
+          if (name === 'update')
+            return (...[role, batch, loss, optimiser]: Parameters<PolicyEngine['update']>) => {
+              batch.oldLogp[0] = Number.NaN;
+              return target.update(role, batch, loss, optimiser);
+            };
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    const { sink, policy, base } = await play({ iterations: 1, evalEvery: 0 }, { wrap: poison });
+    expect(sink.records[0]!.alarms.map((a) => a.code)).toContain('non-finite');
+    expect(policy).toEqual(base);
+  });
+
+  test.each([
+    { advantage: 'outcome', groupSize: 3 },
+    { trainSummary: 'frozen' },
+    { trainSummary: 'masked', lossNorm: 'segment' },
+    { advantage: 'stitched', klCoef: 0.1, valueClip: 0.2 },
+    { compaction: 'none' },
+    { keepTask: false, tailSteps: 2, window: 96 },
+  ] as PartialConfig[])('runs to its end with %j', async (settings) => {
+    const { sink, events } = await play({ ...settings, iterations: 1 });
+    const record = sink.records[0]!;
+    expect(record.alarms.filter((a) => a.code !== 'zero-advantages')).toEqual([]);
+    expect(Number.isFinite(record.loss)).toBe(true);
+    expect(record.evalComp!.episodes).toBe(4);
+    expect(events.some((e) => e.type === 'watch')).toBe(true);
+  });
+});
+
+describe('state machine', () => {
+  test('stops between phases; what was saved stays', async () => {
+    const { sink, events } = await play(
+      { iterations: 50, evalEvery: 0 },
+      { onEvent: (event, trainer) => event.type === 'iteration' && event.record.iteration === 1 && trainer.stop() },
+    );
+    expect(sink.records).toHaveLength(2);
+    const last = events.filter((e) => e.type === 'progress').pop();
+    expect(last?.type === 'progress' && last.progress.status).toBe('stopped');
+  });
+
+  test('single steps visit the phases in order', async () => {
+    const phases: string[] = [];
+    let started = false;
+    await play(
+      { iterations: 1 },
+      {
+        onEvent: (event, trainer) => {
+          if (event.type !== 'progress') return;
+          const { status, phase } = event.progress;
+          if (status === 'running' && !started) {
+            started = true;
+            trainer.pause();
+          }
+          if (status === 'paused') {
+            phases.push(phase ?? 'start');
+            queueMicrotask(() => trainer.step());
+          }
+        },
+      },
+    );
+    expect(phases).toEqual(['rollout', 'rollout', 'advantages', 'update', 'evaluate']);
+  });
+
+  test('the live view follows one episode token by token and never exceeds the window', async () => {
+    const { events } = await play({ iterations: 1, evalEvery: 0 });
+    let tokens = 0;
+    let window = 0;
+    for (const event of events) {
+      if (event.type !== 'watch') continue;
+      for (const e of event.events) {
+        if (e.type === 'start') window = e.window;
+        if (e.type === 'compact') tokens = 0;
+        if (e.type === 'tokens') tokens += e.ids.length;
+        expect(tokens).toBeLessThanOrEqual(window);
+      }
+    }
+    expect(window).toBe(64);
+  });
+});
