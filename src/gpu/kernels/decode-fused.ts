@@ -42,7 +42,8 @@ export const FUSED_WORKGROUP = 8;
 
 /**
  * Most elements of 16 floats in a region of weights. Weights are read through uniform buffers, whose bindings end at 64 KiB: through
- * storage buffers the kernel ran 3 times slower on a software adapter and took 6 times longer to compile.
+ * storage buffers the kernel ran 2 to 4 times slower on a (busy) software adapter, and its first dispatch took about
+ * 6 times longer.
  */
 export const FUSED_REGION_LIMIT = 1024;
 
