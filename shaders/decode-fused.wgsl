@@ -26,7 +26,7 @@
 // Numerics: float32; sums in index order; online softmax over positions in order; cumulative probability in id order.
 //   A lane never reads what another wrote: a result does not depend on the other jobs. NaN logits fall through to
 //   the last id with a NaN log-prob. No trip count is a constant except the head width: drivers unroll constant loops,
-//   and compilation then takes minutes on software adapters. Products keep 16 outputs in
+//   and the first dispatch then takes up to a minute on software adapters. Products keep 16 outputs in
 //   registers, as each read of a private array costs a software adapter a gather, and read 16 weights (a mat4x4, used as
 //   four columns) at one address, as the address is checked each time: all widths are multiples of 16.
 // Oracle: test/oracle/decode.ts (float64, no cache); log-probs and values within 1e-4 (test/gpu/decode.test.ts).
@@ -164,7 +164,7 @@ fn attend(layer: u32, position: u32, slot: u32) {
 }
 
 // One quarter of a block: 0 qkv, 1 attention and projection, 2 MLP hidden, 3 MLP output. The quarters share their code,
-// so that each product is compiled once: compilation time grows faster than the text.
+// so that each product stands in the text once.
 fn quarter(kind: u32, layer: u32, position: u32, slot: u32) {
   let d4 = params.d4;
   let a = layer * ATTENTION_STRIDE;
