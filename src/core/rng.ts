@@ -15,6 +15,7 @@ export const purposes = {
   demonstration: 7,
   shell: 8,
   test: 9,
+  chance: 10,
 } as const;
 export type Purpose = keyof typeof purposes;
 

@@ -1,4 +1,4 @@
-/** The scripted expert, driven through the same episodes as the policy: demonstrations and required compactions. */
+/** Scripted players, driven through the same episodes as the policy: demonstrations, required compactions, chance. */
 import type { RunConfig } from '../core/config';
 import { encode } from '../core/tokenizer';
 import type { Rollout } from '../core/trajectory';
@@ -7,14 +7,22 @@ import type { TaskInstance } from '../env/task';
 
 import type { DecodeResult } from '../model/engine';
 import { Episode, type EpisodeSetup } from './episode';
-import { type Gate, runLockstep } from './rollout';
+import { type Gate, type LockstepOptions, runLockstep } from './rollout';
 import { trackerOf } from './tasks';
 
-/** Turns the facts an expert still needs into the summary it writes. */
-export type SummaryWriter = (facts: readonly string[], episode: number) => string;
+/** Who plays in the policy's place. `n` is the episode's number within the call. */
+export interface Player {
+  /** The next command. */
+  act(episode: Episode, n: number): string;
+  /** The summary, given the facts that are known and still needed. */
+  summarise(facts: readonly string[], n: number): string;
+}
 
-/** A summary that loses nothing. */
-export const perfectSummary: SummaryWriter = (facts) => facts.join(' ');
+/** The expert whose summaries lose nothing. */
+export const expert: Player = {
+  act: (episode) => episode.setup.tracker.next(),
+  summarise: (facts) => facts.join(' '),
+};
 
 function scripted(text: string, stop: number, cap: number): DecodeResult {
   // What does not fit the cap is cut, and then the stop token is appended, as for the policy.
@@ -23,27 +31,27 @@ function scripted(text: string, stop: number, cap: number): DecodeResult {
   return { ids, logp: zeros, values: zeros };
 }
 
-/** Plays the expert on tasks; every token it writes has mask 1, as if it had been sampled. */
-export async function playExpert(
+/** A player as what `runLockstep` asks; every token it writes has mask 1, as if it had been sampled. */
+export function decideAs(player: Player): LockstepOptions['decide'] {
+  return async (seats) => {
+    for (const { episode, env } of seats) {
+      const summary = episode.need === 'summary';
+      const text = summary ? player.summarise(episode.setup.tracker.facts(), env) : player.act(episode, env);
+      const job = episode.job(0);
+      episode.accept(job, scripted(text, job.stop, job.cap));
+    }
+  };
+}
+
+/** Plays tasks to their ends; rollouts in the order of the setups. */
+export function playScripted(
   setups: readonly EpisodeSetup[],
   pool: TerminalPool,
   gate: Gate,
-  write: SummaryWriter = perfectSummary,
+  player: Player = expert,
 ): Promise<Rollout[]> {
   const episodes = setups.map((setup) => new Episode(setup));
-  return runLockstep(episodes, {
-    pool,
-    gate,
-    decide: async (seats) => {
-      for (const { episode, env } of seats) {
-        const summary = episode.need === 'summary';
-        const { tracker } = episode.setup;
-        const text = summary ? write(tracker.facts(), env) : tracker.next();
-        const job = episode.job(0);
-        episode.accept(job, scripted(text, job.stop, job.cap));
-      }
-    },
-  });
+  return runLockstep(episodes, { pool, gate, decide: decideAs(player) });
 }
 
 /**
@@ -59,7 +67,7 @@ export async function requiredCompactions(
   known: Map<number, number> = new Map(),
 ): Promise<number[]> {
   const play = (list: readonly TaskInstance[], rules: Partial<RunConfig>) =>
-    playExpert(
+    playScripted(
       list.map((task) => setupOf(task, task.index, { ...config, ...rules })),
       pool,
       gate,

@@ -21,6 +21,14 @@ export const tinyContext = {
   summaryCap: 10,
 } as const satisfies PartialConfig;
 
+/** Context rules that hold every family at every difficulty: answers and summaries are longer than chain's (docs/tasks.md). */
+export const suiteContext = {
+  ...tinyContext,
+  window: 96,
+  actionCap: 12,
+  summaryCap: 20,
+} as const satisfies PartialConfig;
+
 /** What all learning presets share. */
 const tiny = {
   ...tinyContext,

@@ -7,7 +7,7 @@ import type { TerminalPool } from '../env/pool';
 import type { LossOptions, PolicyEngine } from '../model/engine';
 import type { ModelShape } from '../model/parameters';
 import { packRollouts, selectRollouts } from './batch';
-import { playExpert, setupOf } from './expert';
+import { expert, playScripted, setupOf } from './expert';
 import type { Recipe } from './recipes';
 import type { Gate } from './rollout';
 import { drawTasks } from './tasks';
@@ -107,12 +107,14 @@ async function demonstrations(step: number, options: PretrainOptions): Promise<R
   const setups = drawTasks(config, seed, 'train', from, count).map((task, i) =>
     setupOf(task, i, i < wideFrom ? config : wide),
   );
-  return playExpert(setups, pool, gate, (facts, i) =>
-    lossySummary(facts, streams[i]!, {
-      keep: recipe.keep,
-      junkMax: recipe.junkMax,
-      // The stop token must be inside what is sampled, or it would never be learned.
-      maxTokens: config.summaryCap - 2,
-    }),
-  );
+  return playScripted(setups, pool, gate, {
+    ...expert,
+    summarise: (facts, i) =>
+      lossySummary(facts, streams[i]!, {
+        keep: recipe.keep,
+        junkMax: recipe.junkMax,
+        // The stop token must be inside what is sampled, or it would never be learned.
+        maxTokens: config.summaryCap - 2,
+      }),
+  });
 }
