@@ -6,6 +6,7 @@ import { dawnGpu } from '../../src/headless/dawn';
 import type { LossOptions, UpdateBatch } from '../../src/model/engine';
 import { initialParameters } from '../../src/model/initialise';
 import { type ModelShape, parameterLayout, tensorOf } from '../../src/model/parameters';
+import { difference } from '../oracle/close';
 import type { OracleRows } from '../oracle/transformer';
 
 let shared: Promise<GpuContext> | undefined;
@@ -133,32 +134,12 @@ export function namedTensors(shape: ModelShape, flat: Float32Array): Record<stri
   return Object.fromEntries(layout.entries.map(({ name }) => [name, tensorOf(flat, layout, name)]));
 }
 
-/** First index, count and worst of the entries further than `absolute + relative · |expected|`, or undefined. */
-export function mismatch(
-  actual: ArrayLike<number>,
-  expected: ArrayLike<number>,
-  tolerance: { absolute: number; relative?: number },
-): string | undefined {
-  if (actual.length !== expected.length) return `length ${actual.length}, expected ${expected.length}`;
-  let count = 0;
-  let first = '';
-  let worst = 0;
-  for (let i = 0; i < expected.length; i++) {
-    const a = actual[i]!;
-    const e = expected[i]!;
-    const excess = Math.abs(a - e) - (tolerance.absolute + (tolerance.relative ?? 0) * Math.abs(e));
-    if (excess <= 0) continue; // NaN is not ≤ 0
-    if (count++ === 0) first = `first at ${i}: ${a}, expected ${e}`;
-    worst = Number.isNaN(excess) ? Number.NaN : Math.max(worst, Math.abs(a - e));
-  }
-  return count > 0 ? `${count} of ${expected.length} differ, ${first}, worst ${worst}` : undefined;
-}
-
+/** Fails with first index, count and worst of the entries further than `absolute + relative · |expected|`, or NaN. */
 export function expectClose(
   what: string,
   actual: ArrayLike<number>,
   expected: ArrayLike<number>,
   tolerance: { absolute: number; relative?: number },
 ): void {
-  expect(mismatch(actual, expected, tolerance), what).toBeUndefined();
+  expect(difference(actual, expected, tolerance), what).toBeNull();
 }

@@ -1,0 +1,429 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { KernelDescriptor } from '../../src/gpu/kernel';
+import { adam, encodeAdam } from '../../src/gpu/kernels/adam';
+import { attention, encodeAttention } from '../../src/gpu/kernels/attention';
+import {
+  attentionKeyValueGradient,
+  encodeAttentionKeyValueGradient,
+} from '../../src/gpu/kernels/attention-key-value-gradient';
+import { attentionQueryGradient, encodeAttentionQueryGradient } from '../../src/gpu/kernels/attention-query-gradient';
+import { decodeGradientNorm, encodeGradientNorm, gradientNorm } from '../../src/gpu/kernels/gradient-norm';
+import { encodeLayerNorm, layernorm } from '../../src/gpu/kernels/layernorm';
+import { encodeLayerNormInputGradient, layernormInputGradient } from '../../src/gpu/kernels/layernorm-input-gradient';
+import {
+  encodeLayerNormWeightGradient,
+  layernormWeightGradient,
+} from '../../src/gpu/kernels/layernorm-weight-gradient';
+import { encodeLogitsGradient, logitsGradient } from '../../src/gpu/kernels/logits-gradient';
+import { reducePartials } from '../../src/gpu/kernels/reduce-partials';
+import { rowChunks } from '../../src/gpu/kernels/row-chunks';
+import { encodeSoftmaxStatistics, softmaxStatistics } from '../../src/gpu/kernels/softmax-statistics';
+import { encodeValueHead, valueHead } from '../../src/gpu/kernels/value-head';
+import { encodeValueHeadInputGradient, valueHeadInputGradient } from '../../src/gpu/kernels/value-head-input-gradient';
+import {
+  encodeValueHeadWeightGradient,
+  valueHeadWeightGradient,
+} from '../../src/gpu/kernels/value-head-weight-gradient';
+import { difference } from '../oracle/close';
+import { attentionStep, columnSums, layerNormStep, matmul, softmaxStep } from '../oracle/kernels';
+import { adamStep } from '../oracle/transformer';
+import { integers, KernelBench, normals } from './kernel-bench';
+import { expectClose, testContext } from './transformer-support';
+
+let bench: KernelBench;
+beforeAll(async () => {
+  bench = new KernelBench(await testContext());
+});
+afterEach(() => bench.dispose());
+afterAll(() => bench.context.dispose());
+
+// Sizes: 1, workgroup (64) ± 1, primes, more than one chunk of rows (256).
+const rowCounts = [1, 63, 64, 65, 257];
+
+describe.each(rowCounts)('layer norm, %i rows', (rows) => {
+  const d = 12;
+  const x = normals(1, rows * d, 2);
+  const weight = normals(2, d);
+  const bias = normals(3, d);
+  const dy = normals(4, rows * d);
+  const oracle = layerNormStep(x, weight, bias, dy, rows, d);
+  // A row is divided by its standard deviation (about 2, seldom below 0.7): a dozen roundings of 6e-8 at values below 10.
+  const close = { absolute: 1e-5 };
+
+  it('forward, input gradient (written and added) and weight gradient', async () => {
+    const forward = await bench.compile(layernorm);
+    const input = await bench.compile(layernormInputGradient);
+    const partial = await bench.compile(layernormWeightGradient);
+    const reduce = await bench.compile(reducePartials);
+    const held = normals(5, rows * d);
+    const y = bench.output(rows * d);
+    const stats = bench.output(rows * 2);
+    const dx = bench.output(rows * d);
+    const added = bench.output(rows * d, held);
+    const gradient = bench.output(64 + d, new Float32Array(64 + d));
+    const floats = rowChunks(rows).chunks * 2 * d;
+    const partials = bench.output(floats);
+    const [xs, ws, dys] = [bench.input(x), bench.input(weight), bench.input(dy)];
+    bench.run((recorder) => {
+      const norm = { rows, dModel: d, epsilon: 1e-5 };
+      encodeLayerNorm(recorder, forward, { x: xs, weight: ws, bias: bench.input(bias), y, stats }, norm);
+      const slices = { x: xs, stats, weight: ws, dy: dys };
+      encodeLayerNormInputGradient(recorder, input, { ...slices, dx }, { rows, dModel: d, accumulate: false });
+      encodeLayerNormInputGradient(recorder, input, { ...slices, dx: added }, { rows, dModel: d, accumulate: true });
+      const target = { slice: gradient, biasAt: 64 };
+      encodeLayerNormWeightGradient(recorder, { partial, reduce }, { ...slices, partials, gradient: target }, norm);
+    });
+    const read = await bench.read(
+      ...[y, dx, added].map((slice) => ({ slice, count: rows * d })),
+      { slice: stats, count: rows * 2 },
+      { slice: gradient, count: 64 + d },
+      { slice: partials, count: floats },
+    );
+    expectClose('y', read[0]!, oracle.y, close);
+    expectClose('dx', read[1]!, oracle.dx, close);
+    expectClose(
+      'dx added',
+      read[2]!,
+      oracle.dx.map((v, i) => v + held[i]!),
+      close,
+    );
+    expectClose('stats', read[3]!, oracle.stats, close);
+    // 257 terms: see sumTolerance in kernels-matmul.test.ts.
+    expectClose('dweight', read[4]!.subarray(0, d), oracle.dweight, { absolute: 1e-4 });
+    expectClose('dbias', read[4]!.subarray(64), oracle.dbias, { absolute: 1e-4 });
+  });
+});
+
+/** Runs forward and backward attention with given descriptors over rows of the given lengths. */
+async function runAttention(
+  lengths: readonly number[],
+  heads: number,
+  d: number,
+  forwardDescriptor: KernelDescriptor = attention(d / heads),
+) {
+  const tokens = lengths.reduce((a, b) => a + b, 0);
+  const qkv = normals(1, tokens * 3 * d);
+  const dout = normals(2, tokens * d);
+  const records = new Uint32Array(tokens * 4);
+  let at = 0;
+  for (const length of lengths) {
+    for (let i = 0; i < length; i++) records.set([0, 0, i, at + length], 4 * (at + i));
+    at += length;
+  }
+  const forward = await bench.compile(forwardDescriptor);
+  const query = await bench.compile(attentionQueryGradient(d / heads));
+  const keyValue = await bench.compile(attentionKeyValueGradient(d / heads));
+  const slices = {
+    records: bench.input(records),
+    qkv: bench.input(qkv),
+    dout: bench.input(dout),
+    out: bench.output(tokens * d),
+    lse: bench.output(tokens * heads),
+    dqkv: bench.output(tokens * 3 * d),
+    delta: bench.output(tokens * heads),
+  };
+  const sizes = { tokens, heads, dModel: d };
+  bench.run((recorder) => {
+    encodeAttention(recorder, forward, slices, sizes);
+    encodeAttentionQueryGradient(recorder, query, slices, sizes);
+    encodeAttentionKeyValueGradient(recorder, keyValue, slices, sizes);
+  });
+  const [out, lse, dqkv] = await bench.read(
+    { slice: slices.out, count: tokens * d },
+    { slice: slices.lse, count: tokens * heads },
+    { slice: slices.dqkv, count: tokens * 3 * d },
+    { slice: slices.delta, count: tokens * heads },
+  );
+  return { out: out!, lse: lse!, dqkv: dqkv!, oracle: attentionStep(qkv, dout, lengths, heads, d) };
+}
+
+describe.each([
+  [[1], 1, 4],
+  [[63, 1], 2, 8],
+  [[1, 64, 2], 1, 8],
+  [[65], 1, 4],
+  [[5, 3, 37, 23], 2, 32],
+] as [number[], number, number][])('attention, rows of %j, %i heads, d %i', (lengths, heads, d) => {
+  it('forward and gradients', async () => {
+    const { out, lse, dqkv, oracle } = await runAttention(lengths, heads, d);
+    // Scores up to about 8: exp has a relative error of about 1e-6 there; averages of values of size 3.
+    expectClose('out', out, oracle.out, { absolute: 1e-5 });
+    expectClose('lse', lse, oracle.lse, { absolute: 1e-5 });
+    // Sums over up to 65 queries of products of such averages.
+    expectClose('dqkv', dqkv, oracle.dqkv, { absolute: 5e-5 });
+  });
+});
+
+describe('attention oracle', () => {
+  const width = 4;
+  it.each([
+    ['the 1/sqrt(width) scale is dropped', '* params.scale', ''],
+    ['the last key is masked', 'key <= t', 'key < t'],
+    ['rows are not separated', 't - records[t].z', '0u'],
+  ])('notices that %s', async (_, from, to) => {
+    const whole = attention(width);
+    const broken = { ...whole, code: whole.code.replace(from, to) };
+    expect(broken.code).not.toBe(whole.code);
+    const { out, oracle } = await runAttention([5, 7], 2, 8, broken);
+    expect(difference(out, oracle.out, { absolute: 1e-5 })).not.toBeNull();
+  });
+});
+
+it('a row of attention does not depend on the rows around it, bit for bit', async () => {
+  const d = 8;
+  const kernel = await bench.compile(attention(4));
+  const qkv = normals(3, 30 * 3 * d);
+  const run = async (first: number) => {
+    const records = new Uint32Array(30 * 4);
+    for (let t = 0; t < 30; t++) records[4 * t + 2] = t < first ? t : t - first;
+    const out = bench.output(30 * d);
+    // The last ten tokens are one row in both packings: their keys are the ten tokens from 20 on.
+    for (let t = 20; t < 30; t++) records[4 * t + 2] = t - 20;
+    bench.run((recorder) =>
+      encodeAttention(
+        recorder,
+        kernel,
+        { records: bench.input(records), qkv: bench.input(qkv), out, lse: bench.output(60) },
+        { tokens: 30, heads: 2, dModel: d },
+      ),
+    );
+    return (await bench.read({ slice: out, count: 30 * d }))[0]!.slice(20 * d);
+  };
+  expect(await run(3)).toEqual(await run(17));
+});
+
+describe.each(rowCounts)('softmax statistics and logits gradient, %i rows', (rows) => {
+  const [vocabulary, first] = [20, 3];
+  // Scaled by 4, so that some distributions are peaked and some probabilities vanish.
+  const logits = normals(1, rows * vocabulary, 4);
+  const targets = integers(2, rows, vocabulary);
+  const gradLogp = normals(3, rows);
+  const gradEntropy = normals(4, rows);
+  const oracle = softmaxStep(logits, targets, gradLogp, gradEntropy, vocabulary);
+  /** Arrays of the step start with `first` entries of other tokens. */
+  const shifted = (values: ArrayLike<number>) => Float32Array.from([...Array(first).fill(0), ...Array.from(values)]);
+
+  it('log-prob, entropy, log-sum-exp and gradient', async () => {
+    const statistics = await bench.compile(softmaxStatistics);
+    const gradient = await bench.compile(logitsGradient);
+    const inPlace = bench.output(rows * vocabulary, logits);
+    const held = new Float32Array(first).fill(7);
+    const logp = bench.output(first + rows, held);
+    const entropy = bench.output(first + rows, held);
+    const lse = bench.output(rows);
+    const targetIds = bench.input(Uint32Array.from([...Array(first).fill(0), ...targets]));
+    bench.run((recorder) => {
+      const range = { first, count: rows };
+      const slices = { logits: inPlace, targets: targetIds, logp, entropy, lse };
+      encodeSoftmaxStatistics(recorder, statistics, slices, range, vocabulary);
+      encodeLogitsGradient(
+        recorder,
+        gradient,
+        { ...slices, gradLogp: bench.input(shifted(gradLogp)), gradEntropy: bench.input(shifted(gradEntropy)) },
+        range,
+        vocabulary,
+      );
+    });
+    const read = await bench.read(
+      { slice: logp, count: first + rows },
+      { slice: entropy, count: first + rows },
+      { slice: lse, count: rows },
+      { slice: inPlace, count: rows * vocabulary },
+    );
+    expect([...read[0]!.subarray(0, first), ...read[1]!.subarray(0, first)]).toEqual(Array(2 * first).fill(7));
+    // Log-probs down to −25: 6e-8 relative of the logits, and exp of differences.
+    expectClose('logp', read[0]!.subarray(first), oracle.logp, { absolute: 1e-5 });
+    expectClose('entropy', read[1]!.subarray(first), oracle.entropy, { absolute: 1e-5 });
+    expectClose('lse', read[2]!, oracle.lse, { absolute: 1e-5 });
+    expectClose('dlogits', read[3]!, oracle.dlogits, { absolute: 2e-5 });
+  });
+});
+
+it('softmax statistics stay finite for logits of ±80, far beyond exp in float32', async () => {
+  const kernel = await bench.compile(softmaxStatistics);
+  const logits = Float32Array.from([80, -80, 79, 0, -80, -80, -80, -79]);
+  const [logp, entropy, lse] = [bench.output(2), bench.output(2), bench.output(2)];
+  bench.run((recorder) =>
+    encodeSoftmaxStatistics(
+      recorder,
+      kernel,
+      { logits: bench.input(logits), targets: bench.input(Uint32Array.from([1, 3])), logp, entropy, lse },
+      { first: 0, count: 2 },
+      4,
+    ),
+  );
+  const read = await bench.read({ slice: logp, count: 2 }, { slice: entropy, count: 2 }, { slice: lse, count: 2 });
+  const oracle = softmaxStep(logits, [1, 3], [0, 0], [0, 0], 4);
+  // 160 has a float32 spacing of 1.5e-5.
+  expectClose('logp', read[0]!, oracle.logp, { absolute: 2e-5 });
+  expectClose('entropy', read[1]!, oracle.entropy, { absolute: 1e-5 });
+});
+
+describe.each(rowCounts)('value head, %i rows', (rows) => {
+  const [d, first] = [8, 2];
+  it('forward, input gradient and weight gradient', async () => {
+    const h = normals(1, rows * d);
+    const weight = normals(2, d);
+    const grad = normals(3, first + rows);
+    const held = normals(4, rows * d);
+    const forward = await bench.compile(valueHead);
+    const input = await bench.compile(valueHeadInputGradient);
+    const partial = await bench.compile(valueHeadWeightGradient);
+    const reduce = await bench.compile(reducePartials);
+    const values = bench.output(first + rows, new Float32Array(first));
+    const dh = bench.output(rows * d);
+    const added = bench.output(rows * d, held);
+    const gradient = bench.output(65, new Float32Array(65));
+    const floats = rowChunks(rows).chunks * (d + 1);
+    const partials = bench.output(floats);
+    const [hs, ws, gradValues] = [bench.input(h), bench.input(weight), bench.input(grad)];
+    const range = { first, count: rows };
+    bench.run((recorder) => {
+      const bias = bench.input(Float32Array.of(0.5));
+      encodeValueHead(recorder, forward, { h: hs, weight: ws, bias, values }, range, d);
+      encodeValueHeadInputGradient(recorder, input, { gradValues, weight: ws, dh }, range, {
+        dModel: d,
+        accumulate: false,
+      });
+      encodeValueHeadInputGradient(recorder, input, { gradValues, weight: ws, dh: added }, range, {
+        dModel: d,
+        accumulate: true,
+      });
+      const target = { slice: gradient, biasAt: 64 };
+      encodeValueHeadWeightGradient(
+        recorder,
+        { partial, reduce },
+        { h: hs, gradValues, partials, gradient: target },
+        range,
+        d,
+      );
+    });
+    const read = await bench.read(
+      { slice: values, count: first + rows },
+      { slice: dh, count: rows * d },
+      { slice: added, count: rows * d },
+      { slice: gradient, count: 65 },
+      { slice: partials, count: floats },
+    );
+    const own = grad.subarray(first);
+    expectClose('values', read[0]!.subarray(first), matmul(h, weight, rows, d, 1, [0.5]), { absolute: 1e-5 });
+    const expected = matmul(own, weight, rows, 1, d);
+    expectClose('dh', read[1]!, expected, { absolute: 1e-6 }); // one product
+    expectClose(
+      'dh added',
+      read[2]!,
+      expected.map((v, i) => v + held[i]!),
+      { absolute: 2e-6 },
+    );
+    expectClose('dweight', read[3]!.subarray(0, d), matmul(own, h, 1, rows, d), { absolute: 1e-4 });
+    expectClose('dbias', read[3]!.subarray(64), columnSums(own, rows, 1), { absolute: 1e-4 });
+  });
+});
+
+/** Norm and Adam over `floats` numbers; `poison` goes into the gradient, `lossWord` into the loss record. */
+async function runAdam(floats: number, options: { poison?: number; lossBad?: number; gradClip: number; step: number }) {
+  const gradient = normals(1, floats);
+  if (options.poison !== undefined) gradient[floats >> 1] = options.poison;
+  const state = { p: normals(2, floats), m: normals(3, floats, 0.1), v: normals(4, floats, 0.1).map((x) => x * x) };
+  const norm = await bench.compile(gradientNorm);
+  const step = await bench.compile(adam);
+  const out = {
+    p: bench.output(floats, state.p),
+    m: bench.output(floats, state.m),
+    v: bench.output(floats, state.v),
+  };
+  const record = bench.output(4);
+  const partials = bench.input(new Float32Array(2048));
+  const lossRecord = new Uint32Array(12);
+  lossRecord[10] = options.lossBad ?? 0;
+  const gradientSlice = bench.input(gradient);
+  const optimiser = { learningRate: 0.01, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, gradClip: options.gradClip };
+  bench.run((recorder) => {
+    encodeGradientNorm(recorder, norm, { gradient: gradientSlice, partials, record }, floats);
+    encodeAdam(
+      recorder,
+      step,
+      {
+        gradient: gradientSlice,
+        normRecord: record,
+        lossRecord: bench.input(lossRecord),
+        parameters: out.p,
+        m: out.m,
+        v: out.v,
+      },
+      floats,
+      options.step,
+      optimiser,
+    );
+  });
+  const [p, m, v, words] = await bench.read(
+    { slice: out.p, count: floats },
+    { slice: out.m, count: floats },
+    { slice: out.v, count: floats },
+    { slice: record, count: 4 },
+  );
+  const oracle = adamStep(
+    { p: [...state.p], m: [...state.m], v: [...state.v], step: options.step - 1 },
+    [...gradient],
+    optimiser,
+  );
+  return { p: p!, m: m!, v: v!, state, oracle, record: decodeGradientNorm(words!.buffer as ArrayBuffer) };
+}
+
+describe.each([4, 252, 256, 260, 65_540])('gradient norm and Adam, %i floats', (floats) => {
+  it.each([
+    ['no clip, first step', 0, 1],
+    ['clipped, step 7', 1, 7],
+    ['clip above the norm', 1e4, 3],
+  ])('%s', async (_, gradClip, step) => {
+    const { p, m, v, oracle, record } = await runAdam(floats, { gradClip, step });
+    expect(record.nonFinite).toBe(false);
+    // Fixed-order float32 sums of squares in 1,024 lanes.
+    expectClose('norm', [record.gradNorm], [oracle.norm], { absolute: 0, relative: 1e-5 });
+    expectClose('m', m, oracle.m, { absolute: 1e-6 });
+    expectClose('v', v, oracle.v, { absolute: 1e-6, relative: 1e-5 });
+    // A step of 0.01 · m̂/√v̂, with v̂ down to where 1e-6 relative of √v shows: 1e-4 of the step's size.
+    expectClose('parameters', p, oracle.p, { absolute: 1e-5, relative: 1e-4 });
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e30])(
+    'a gradient holding %d leaves everything as it was',
+    async (poison) => {
+      const { p, m, v, state, record } = await runAdam(floats, { gradClip: 1, step: 1, poison });
+      expect(record.nonFinite).toBe(true);
+      expect(p).toEqual(state.p);
+      expect(m).toEqual(state.m);
+      expect(v).toEqual(state.v);
+    },
+  );
+});
+
+it('a loss that is not finite leaves everything as it was', async () => {
+  const { p, state } = await runAdam(256, { gradClip: 1, step: 1, lossBad: 1 });
+  expect(p).toEqual(state.p);
+});
+
+it('epsilon 0 and zero moments move nothing and make no NaN', async () => {
+  const zeros = () => bench.output(64, new Float32Array(64));
+  const [parameters, m, v] = [zeros(), zeros(), zeros()];
+  const kernel = await bench.compile(adam);
+  bench.run((recorder) =>
+    encodeAdam(
+      recorder,
+      kernel,
+      {
+        gradient: bench.input(new Float32Array(64)),
+        normRecord: bench.input(new Uint32Array(4)),
+        lossRecord: bench.input(new Uint32Array(12)),
+        parameters,
+        m,
+        v,
+      },
+      64,
+      1,
+      { learningRate: 1, beta1: 0.9, beta2: 0.99, epsilon: 0, gradClip: 1 },
+    ),
+  );
+  const [p] = await bench.read({ slice: parameters, count: 64 });
+  expect(p).toEqual(new Float32Array(64));
+});
