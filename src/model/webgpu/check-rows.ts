@@ -53,6 +53,14 @@ export function checkBatch(batch: UpdateBatch, shape: ModelShape): void {
   checkRows(batch, shape);
   const tokens = batch.trainable.length;
   const rows = batch.rowStart.length - 1;
+  if (tokens === 0)
+    throw new LabError({
+      code: 'rows.invalid',
+      what: 'An update needs at least one trainable token',
+      where: 'trainable',
+      expected: 'at least 1',
+      got: '0',
+    });
   const lengths: [string, ArrayLike<number> | undefined, number][] = [
     ['kind', batch.kind, rows],
     ['rollout', batch.rollout, rows],
@@ -71,12 +79,4 @@ export function checkBatch(batch: UpdateBatch, shape: ModelShape): void {
         expected: `${expected} numbers`,
         got: `${array.length}`,
       });
-  if (tokens === 0)
-    throw new LabError({
-      code: 'rows.invalid',
-      what: 'An update needs at least one trainable token',
-      where: 'trainable',
-      expected: 'at least 1',
-      got: '0',
-    });
 }

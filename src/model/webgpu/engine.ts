@@ -33,6 +33,8 @@ export const DEFAULT_MICRO_BATCH_TOKENS = 8192;
 export interface WebGpuEngineOptions {
   /** Most tokens that go through the model together; a longer row goes alone. Default 8192. */
   readonly microBatchTokens?: number;
+  /** Most bytes of the logits of one chunk of trainable tokens. Default 64 MiB. */
+  readonly maxLogitsBytes?: number;
 }
 
 /**
@@ -45,7 +47,7 @@ export async function createWebGpuEngine(
   options: WebGpuEngineOptions = {},
 ): Promise<PolicyEngine> {
   checkShape(shape);
-  const workspace = new Workspace(context, shape);
+  const workspace = new Workspace(context, shape, options.maxLogitsBytes);
   const wanted = options.microBatchTokens ?? DEFAULT_MICRO_BATCH_TOKENS;
   return new WebGpuEngine({
     context,

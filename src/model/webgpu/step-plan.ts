@@ -43,7 +43,10 @@ export interface StepPlan {
   readonly index: WordRange;
   /** [P] ids of the trainable tokens. */
   readonly targets: WordRange;
-  /** Largest micro-batch, in tokens and in trainable tokens. */
+  /**
+   * What memory must hold: tokens and trainable tokens of the largest micro-batch; of a full one where there are several,
+   * so that memory does not creep up as other batches fill theirs a little better.
+   */
   readonly maxTokens: number;
   readonly maxCount: number;
 }
@@ -108,6 +111,7 @@ export function planStep(
   });
   const indexRange = place(index);
   const targets = place(Uint32Array.from(trainable, (t) => ids[t]!));
+  const full = microBatches.length > 1 ? options.microBatchTokens : 1;
   const words = new Uint32Array(Math.max(total, ALIGNMENT));
   for (const { at, data } of parts) words.set(data, at);
   return {
@@ -115,8 +119,8 @@ export function planStep(
     microBatches,
     index: indexRange,
     targets,
-    maxTokens: Math.max(1, ...microBatches.map((m) => m.tokens)),
-    maxCount: Math.max(1, ...microBatches.map((m) => m.count)),
+    maxTokens: Math.max(full, ...microBatches.map((m) => m.tokens)),
+    maxCount: Math.max(full, ...microBatches.map((m) => m.count)),
   };
 }
 

@@ -11,8 +11,8 @@ import type { ModelShape } from '../parameters';
 import { BufferSet } from './decode-path';
 import type { StepPlan, WordRange } from './step-plan';
 
-/** Most bytes of a logits buffer: beyond this, trainable tokens go through the head in several chunks. */
-const MAX_LOGITS_BYTES = 2 ** 26;
+/** Default for the most bytes of a logits buffer. */
+export const DEFAULT_LOGITS_BYTES = 2 ** 26;
 
 /** Activations of one block that the backward pass needs. Shapes [T, …] with T tokens of a micro-batch. */
 export interface LayerActivations {
@@ -56,6 +56,8 @@ export class Workspace {
   constructor(
     private readonly context: GpuContext,
     private readonly shape: ModelShape,
+    /** Beyond this, trainable tokens go through the head in several chunks. */
+    private readonly maxLogitsBytes: number = DEFAULT_LOGITS_BYTES,
   ) {
     this.buffers = new BufferSet(context, 'workspace');
   }
@@ -72,7 +74,7 @@ export class Workspace {
 
   /** Trainable tokens that go through the head at once. */
   headChunk(plan: StepPlan): number {
-    const limit = Math.min(MAX_LOGITS_BYTES, this.context.device.limits.maxStorageBufferBindingSize);
+    const limit = Math.min(this.maxLogitsBytes, this.context.device.limits.maxStorageBufferBindingSize);
     return Math.max(1, Math.min(plan.maxCount, Math.floor(limit / (4 * this.shape.vocabulary))));
   }
 
