@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
 import { parseSeed } from '../../core/config';
 import type { EvalSummary, IterationRecord, Progress, RunHeader, TrainerEvent } from '../../core/protocol';
 import { createNodePool } from '../../env/pool-node';
+import type { PolicyEngine } from '../../model/engine';
 import { build } from '../../run/build';
 import { createEngine, loadBase } from '../../run/session';
 import { Trainer } from '../../run/trainer';
 import type { Arguments, Command } from '../command';
 import { FileSink, NullSink } from '../file-sink';
+import { writeResult } from '../result-file';
 import { baseFromDisk, openDevice, readConfig } from '../runtime';
 
 /** One iteration as one JSON line: the success rates as plain numbers, the rest of an evaluation beside them. */
@@ -41,17 +44,45 @@ function reporter(args: Arguments): (progress: Progress) => void {
   };
 }
 
+/** What the process holds. Before it is read, garbage is collected where Node was started with --expose-gc. */
+function memoryLine(iteration: number, engine: PolicyEngine): Record<string, number> {
+  (globalThis as { gc?: () => void }).gc?.();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  return {
+    iteration,
+    deviceBytes: engine.deviceBytes(),
+    heapUsed,
+    external,
+    rss,
+    elapsedMs: Math.round(performance.now()),
+  };
+}
+
+/** The command as it can be typed again. */
+function commandLine(args: Arguments): string {
+  const settings = args.texts('set').map((s) => ` --set ${s}`);
+  const resume = args.text('resume');
+  if (resume) return `lab run --resume ${resume}`;
+  return `lab run ${args.positionals.join(' ')} --seed ${args.text('seed') ?? '0'}${settings.join('')}`;
+}
+
 const success = (summary: EvalSummary | null) => summary?.success ?? null;
 
 const run: Command = {
   name: 'run',
   summary: 'train a preset or a configuration file; one JSON object per iteration on stdout',
-  usage: 'run <preset|config.json> --seed N [--set key=value]… [--out dir] | run --resume dir',
+  usage:
+    'run <preset|config.json> --seed N [--set key=value]… [--out dir] [--result file] [--memory file] | run --resume dir',
   positionals: 1,
   options: {
     seed: { type: 'string', help: 'run seed, 0 to 4294967295 (default 0)' },
     set: { type: 'string', multiple: true, help: 'change one configuration key, e.g. --set iterations=10' },
     out: { type: 'string', help: 'new folder for config, metrics, trajectories and checkpoint' },
+    result: { type: 'string', help: 'write a small JSON with provenance and the learning curve to this file' },
+    memory: {
+      type: 'string',
+      help: 'append device bytes, JS heap and resident size after each iteration to this file',
+    },
     resume: { type: 'string', help: 'continue the run in this folder from its last saved iteration' },
   },
   async run(args) {
@@ -84,10 +115,14 @@ const run: Command = {
     try {
       const engine = await createEngine(context, shape, config);
       const report = reporter(args);
+      const records: IterationRecord[] = stored?.records ?? [];
+      const memory = args.text('memory');
       const emit = (event: TrainerEvent) => {
         if (event.type === 'progress') report(event.progress);
         else if (event.type === 'iteration') {
           args.print(iterationLine(event.record));
+          records.push(event.record);
+          if (memory) appendFileSync(memory, `${JSON.stringify(memoryLine(event.record.iteration, engine))}\n`);
           for (const alarm of event.record.alarms) args.note(`alarm: ${alarm.message}`);
         }
       };
@@ -115,6 +150,8 @@ const run: Command = {
         build,
         deviceBytes: engine.deviceBytes(),
       });
+      const result = args.text('result');
+      if (result) await writeResult(result, commandLine(args), header, records, outcome);
       engine.dispose();
       return outcome.status === 'finished' ? 0 : 130;
     } finally {

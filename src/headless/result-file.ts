@@ -1,0 +1,42 @@
+/** The small JSON that is committed as a result: what was run, where, and what came out. */
+import { writeFile } from 'node:fs/promises';
+import { nonDefault } from '../core/config';
+import type { IterationRecord, RunHeader } from '../core/protocol';
+import type { RunOutcome } from '../run/trainer';
+
+const kept = [
+  'iteration',
+  'envTokens',
+  'trainSuccess',
+  'entropy',
+  'kl',
+  'clipFraction',
+  'explainedVariance',
+  'summaryTokens',
+  'compactions',
+  'turns',
+  'factRecall',
+] as const satisfies readonly (keyof IterationRecord)[];
+
+const rounded = (_key: string, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(6)) : value);
+
+/** Writes result version 1. Numbers have six significant digits. */
+export async function writeResult(
+  path: string,
+  command: string,
+  header: RunHeader,
+  records: readonly IterationRecord[],
+  outcome: RunOutcome,
+): Promise<void> {
+  const rows = records.map((record) => ({
+    ...Object.fromEntries(kept.map((name) => [name, record[name]])),
+    ...(record.evalComp && { evalComp: record.evalComp, evalSingle: record.evalSingle }),
+    ...(record.alarms.length > 0 && { alarms: record.alarms.map((a) => a.code) }),
+  }));
+  const { preset, seed, config, adapter, build, createdAt } = header;
+  const provenance = { command, preset, seed, config: nonDefault(config), adapter, build, createdAt };
+  const head = JSON.stringify({ version: 1, ...provenance, outcome }, rounded, 1).slice(0, -2);
+  // One line an iteration: small, and readable in a diff.
+  const lines = rows.map((row) => `  ${JSON.stringify(row, rounded)}`).join(',\n');
+  await writeFile(path, `${head},\n "iterations": [\n${lines}\n ]\n}\n`);
+}

@@ -1,0 +1,149 @@
+/** `lab run` as a user starts it: its own process, real terminal workers, files on disk. */
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { headlessBuild } from '../../.ci/launch.mjs';
+import { parseRolloutLine } from '../../src/core/trajectory-jsonl';
+
+let lab: string;
+const folder = mkdtempSync(join(tmpdir(), 'lab-run-'));
+beforeAll(async () => {
+  lab = join(await headlessBuild(), 'lab.js');
+}, 120_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly lines: Record<string, unknown>[];
+  readonly stderr: string;
+}
+
+/** @param stopAfter iterations after which the process gets SIGINT */
+function run(words: readonly string[], stopAfter = Number.POSITIVE_INFINITY): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [lab, 'run', ...words]);
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk;
+      if (stdout.split('\n').length > stopAfter) child.kill('SIGINT');
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => {
+      const lines = stdout
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      resolve({ code, lines, stderr });
+    });
+  });
+}
+
+/** Iteration lines without the time fields. */
+const timeless = (ended: Ended) =>
+  ended.lines
+    .filter((l) => 'iteration' in l)
+    .map((l) => JSON.stringify(l, (k, v) => (k.endsWith('Ms') ? undefined : v)));
+
+const smoke = ['smoke', '--seed', '5', '--set', 'finalEvalEpisodes=8'];
+
+describe('lab run', () => {
+  let whole: Ended;
+  test('prints one JSON object per iteration and a last one that says done', { timeout: 300_000 }, async () => {
+    whole = await run([...smoke, '--out', join(folder, 'a'), '--result', join(folder, 'result.json')]);
+    expect(whole.stderr).not.toMatch(/error:/);
+    expect(whole.code).toBe(0);
+    const iterations = whole.lines.slice(0, -1);
+    expect(iterations.map((l) => l.iteration)).toEqual([0, 1]);
+    const numbers = [
+      'envTokens',
+      'trainSuccess',
+      'loss',
+      'entropy',
+      'kl',
+      'clipFraction',
+      'summaryTokens',
+      'compactions',
+    ];
+    for (const line of iterations)
+      for (const key of [...numbers, 'turns', 'evalComp', 'evalSingle']) expect(line[key], key).toBeTypeOf('number');
+    const last = whole.lines[whole.lines.length - 1]!;
+    expect(last).toMatchObject({ done: true, iterations: 2 });
+    for (const key of ['evalComp', 'evalSingle', 'envTokens', 'elapsedMs']) expect(last[key], key).toBeTypeOf('number');
+    expect(last.adapter).toBeTypeOf('string');
+    const result = JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'));
+    expect(result).toMatchObject({ version: 1, seed: 5, preset: 'smoke', outcome: { status: 'finished' } });
+    expect(result.iterations).toHaveLength(2);
+  });
+
+  test('the folder holds config, metrics, every trajectory and a checkpoint', () => {
+    const read = (name: string) => readFileSync(join(folder, 'a', name), 'utf8');
+    expect(JSON.parse(read('config.json'))).toMatchObject({ seed: 5, preset: 'smoke', status: 'finished' });
+    expect(read('metrics.jsonl').trim().split('\n')).toHaveLength(2);
+    const rollouts = read('trajectories.jsonl')
+      .trim()
+      .split('\n')
+      .map((line) => parseRolloutLine(line));
+    expect(rollouts).toHaveLength(16);
+    expect(new Set(rollouts.map((r) => r.id)).size).toBe(16);
+    expect(existsSync(join(folder, 'a', 'checkpoint.safetensors'))).toBe(true);
+  });
+
+  test('another number of terminal workers gives byte-identical metrics', { timeout: 300_000 }, async () => {
+    const other = await run([...smoke, '--set', 'terminalWorkers=3']);
+    expect(timeless(other)).toEqual(timeless(whole));
+  });
+
+  test('an interrupted run resumes, and ends as if nothing had happened', { timeout: 300_000 }, async () => {
+    const out = join(folder, 'b');
+    const cut = await run([...smoke, '--out', out], 1);
+    expect(cut.code).toBe(130);
+    // Half a line, as a crash in mid-write leaves it.
+    appendFileSync(join(out, 'metrics.jsonl'), '{"iteration":1,"envTok');
+    const resumed = await run(['--resume', out]);
+    expect(resumed.code).toBe(0);
+    expect(timeless(resumed)).toEqual(timeless(whole).slice(1));
+    const trajectories = (dir: string) => readFileSync(join(folder, dir, 'trajectories.jsonl'), 'utf8');
+    expect(trajectories('b')).toBe(trajectories('a'));
+  });
+
+  test.each([
+    [['quick', '--set', 'windw=3'], /Unknown configuration key "windw"/],
+    [['quick', '--set', 'window=40'], /window/],
+    [['nothing'], /neither such a preset nor such a file/],
+    [['quick', '--seed', '-1'], /seed/],
+    [['quick', '--set', 'window=100'], /larger than the base policy was trained for/],
+    [['--resume', '/nowhere'], /no run to resume/],
+  ])('%j is one clear error', async (words, message) => {
+    const ended = await run(words);
+    expect(ended.code).not.toBe(0);
+    expect(ended.lines).toEqual([]);
+    const errors = ended.stderr.split('\n').filter((l) => l.startsWith('error:'));
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatch(message);
+  });
+
+  test('a folder that holds a run is not overwritten', async () => {
+    const before = readFileSync(join(folder, 'a', 'config.json'), 'utf8');
+    const ended = await run([...smoke, '--out', join(folder, 'a')]);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/already holds a run/);
+    expect(readFileSync(join(folder, 'a', 'config.json'), 'utf8')).toBe(before);
+  });
+
+  test('a damaged checkpoint is named and nothing is lost', async () => {
+    const out = join(folder, 'b');
+    const path = join(out, 'checkpoint.safetensors');
+    const good = readFileSync(path);
+    writeFileSync(path, good.subarray(0, 1000));
+    const ended = await run(['--resume', out]);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/error: .*safetensors/i);
+    expect(readFileSync(join(out, 'metrics.jsonl'), 'utf8').trim().split('\n')).toHaveLength(2);
+  });
+});
