@@ -23,11 +23,11 @@ A step is one command $a$ and its output $o$, and is never cut in two. The histo
 2. **What?** The *same* policy writes the summary: $S \sim \pi_\theta(\cdot \mid h \oplus q_{\text{sum}})$ (Eq. 8), where
    $q_{\text{sum}}$ asks for it.
 3. **And then?** It continues in a fresh window, $h' = \text{system} \oplus \text{resume}(S) \oplus z_{t-k+1} \oplus
-   \cdots \oplus z_t$ (Eq. 9), with the last $k$ steps $z$ copied word for word. The quick experiment below sets $k = 0$
+   \cdots \oplus z_t$ (Eq. 9), with the last $k$ steps $z$ copied word for word. The experiment above sets $k = 0$
    and repeats the task text, because 64 tokens hold no more; in the paper $k = 2$ and the summary must carry the task too.
 
-So a rollout with $m$ compactions becomes a chain of segments: work, summary, work, summary, … Watch the **context bar**
-of the experiment: it fills token by token, reaches the reserve, and folds.`;
+So a rollout with $m$ compactions becomes a chain of segments: work, summary, work, summary, … The **context bar** above
+shows it: it fills token by token, reaches the reserve, and folds.`;
 
 const credit = String.raw`## Who gets the credit?
 
@@ -50,13 +50,12 @@ $$L = -\frac{1}{|M|} \sum_{i \in M} \min\bigl(\rho_i \hat A_i,\; \text{clip}(\rh
 
 const experimentIntro = `## Try it
 
-The agent below is a transformer with a few tens of thousands of weights. It has seen examples of commands and of *bad*
-summaries, so its syntax is right and it mostly fails. Press **Run**: your own graphics processor trains it, in a real
-shell, on files it has never seen. Look for three things:
+The agent below is a transformer with 38,000 weights. It has seen examples of commands and of *bad* summaries, so its
+syntax is right and it mostly fails. Press **Run**: your own graphics processor trains it, in a real shell, on files it has
+never seen. Look for three things:
 
 - **Success on held-out tasks**, with compaction and without. The gap is what the summaries are worth.
-- **Summary length.** At this size good summaries tend to get *shorter*: junk disappears, facts stay. In the paper, with
-  models of billions of weights, they got longer.
+- **Facts kept.** The base policy forgets about half of what it still needs; what training mostly does is mend that.
 - **Entropy and KL.** Both should move gently. A sudden jump means that training is coming apart.`;
 
 const honesty = `## What this shows, and what it does not
@@ -77,10 +76,10 @@ export const homeDocument: NotebookDocument = {
   title: 'Learning what to remember',
   cells: [
     { kind: 'prose', markdown: problem },
-    { kind: 'prose', markdown: rollout },
-    { kind: 'prose', markdown: credit },
     { kind: 'prose', markdown: experimentIntro },
     { kind: 'experiment', preset: 'quick', seed: 1, config: {} },
+    { kind: 'prose', markdown: rollout },
+    { kind: 'prose', markdown: credit },
     { kind: 'prose', markdown: honesty },
   ],
 };
