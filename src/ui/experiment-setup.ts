@@ -1,5 +1,5 @@
 /** What to run: preset, seed, the main parameters, and all others behind a disclosure. */
-import { css, html, LitElement, nothing } from 'lit';
+import { css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { parseSeed, type RunConfig } from '../core/config';
 import { type ConfigName, configTable } from '../core/config-table';
@@ -7,12 +7,13 @@ import { errorParts } from '../core/errors';
 import type { ExperimentCell } from '../notebook/cells';
 import { definitionStyles, definitionTip } from './definition';
 import { groupTitles, mainParameters, parameterGroups } from './experiment-parameters';
+import { LabElement } from './lab-element';
 import './parameter-control';
 import type { LabServices } from './services';
 import { baseStyles } from './styles';
 
 @customElement('lab-setup')
-export class LabSetup extends LitElement {
+export class LabSetup extends LabElement {
   @property({ attribute: false }) cell!: ExperimentCell;
   @property({ attribute: false }) services!: LabServices;
   @property({ attribute: false }) config!: RunConfig;

@@ -1,5 +1,7 @@
 /** Icons, drawn here as strokes on a 24-unit grid, so that nothing is fetched. */
 import { registerIconLibrary } from '@awesome.me/webawesome/dist/components/icon/library.js';
+import { html } from 'lit';
+import { unsafeSVG } from 'lit/directives/unsafe-svg.js';
 
 const strokes = {
   play: '<path d="M7 4.5v15l12-7.5z" fill="currentColor"/>',
@@ -34,6 +36,20 @@ const strokes = {
 } as const;
 
 export type IconName = keyof typeof strokes;
+
+/** An icon without an element of its own, for places with very many of them. Decorative: the button around it has the name. */
+export const icon = (name: IconName) =>
+  html`<svg
+    viewBox="0 0 24 24"
+    width="1em"
+    height="1em"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="1.9"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+    aria-hidden="true"
+  >${unsafeSVG(strokes[name])}</svg>`;
 
 const svg = (body: string): string =>
   `data:image/svg+xml,${encodeURIComponent(

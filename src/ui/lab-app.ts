@@ -1,5 +1,5 @@
 /** The application: top bar, notices, the open notebook. */
-import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
+import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import { nonDefault } from '../core/config';
 import type { LabErrorParts } from '../core/errors';
@@ -11,6 +11,7 @@ import { Library } from './library';
 import './library-drawer';
 import type { LabLibrary } from './library-drawer';
 import './notebook-view';
+import { LabElement } from './lab-element';
 import type { LabNotebook } from './notebook-view';
 import type { LabServices } from './services';
 import { onAddressChange } from './share';
@@ -25,7 +26,7 @@ const NEXT_THEME: Readonly<Record<ThemeChoice, ThemeChoice>> = { auto: 'light', 
 const THEME_ICON: Readonly<Record<ThemeChoice, string>> = { auto: 'auto', light: 'sun', dark: 'moon' };
 
 @customElement('lab-app')
-export class LabApp extends LitElement {
+export class LabApp extends LabElement {
   @property({ attribute: false }) services: LabServices | null = null;
   @state() private theme = themeChoice();
   @state() private reported: LabErrorParts | null = null;

@@ -1,5 +1,5 @@
 /** The drawer with what this browser keeps: notebooks and runs. */
-import { css, html, LitElement, nothing } from 'lit';
+import { css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { nonDefault } from '../core/config';
 import { configTable } from '../core/config-table';
@@ -8,6 +8,7 @@ import type { RunSummary } from '../core/protocol';
 import { documentFromFile } from '../notebook/document';
 import { limits } from '../notebook/limits';
 import { download } from './download';
+import { LabElement } from './lab-element';
 import './error-panel';
 import { presetConfig, valueText } from './experiment-parameters';
 import { bytes, percent, shortDate } from './format';
@@ -27,7 +28,7 @@ const STATUS: Readonly<Record<RunSummary['status'], string>> = {
 };
 
 @customElement('lab-library')
-export class LabLibrary extends LitElement {
+export class LabLibrary extends LabElement {
   @property({ attribute: false }) library!: Library;
   @property({ attribute: false }) services!: LabServices;
   @property({ attribute: false }) session!: TrainerSession;

@@ -4,6 +4,7 @@
  */
 import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
+import { turn } from './lab-element';
 
 const SCHEMES = /^(?:https?:|mailto:|#|\.{0,2}\/)/i;
 /**
@@ -22,6 +23,14 @@ const loadKatex = async (): Promise<Katex> => {
   katex ??= module.default;
   return katex;
 };
+
+let sheet: Promise<CSSStyleSheet> | null = null;
+
+/** Styles of formulas for a shadow root; one sheet for all of them. */
+export function formulaStyles(): Promise<CSSStyleSheet> {
+  sheet ??= import('katex/dist/katex.min.css?inline').then(({ default: css }) => new CSSStyleSheet().replace(css));
+  return sheet;
+}
 
 interface MathToken extends Tokens.Generic {
   readonly display: boolean;
@@ -89,6 +98,9 @@ const hasMath = (tokens: readonly Token[]): boolean =>
       (t.type === 'list' && hasMath((t as Tokens.List).items)),
   );
 
+/** Longest stretch of rendering before the page gets a turn, ms. */
+const SLICE_MS = 10;
+
 /**
  * @param markdown untrusted text
  * @returns a fragment safe to insert
@@ -96,7 +108,20 @@ const hasMath = (tokens: readonly Token[]): boolean =>
 export async function renderMarkdown(markdown: string): Promise<DocumentFragment> {
   const tokens = marked.lexer(markdown);
   if (hasMath(tokens)) await loadKatex();
-  return DOMPurify.sanitize(marked.parser(tokens), {
+  const fragment = document.createDocumentFragment();
+  let began = performance.now();
+  // Block by block: a page of formulas takes longer than the page may stand still.
+  for (const token of tokens) {
+    fragment.append(sanitise(marked.parser(Object.assign([token], { links: tokens.links }))));
+    if (performance.now() - began < SLICE_MS) continue;
+    await turn();
+    began = performance.now();
+  }
+  return fragment;
+}
+
+function sanitise(html: string): DocumentFragment {
+  return DOMPurify.sanitize(html, {
     USE_PROFILES: { html: true, mathMl: true, svg: true },
     ADD_ATTR: ['target'],
     FORBID_TAGS: ['style', 'form', 'input', 'button', 'img', 'video', 'audio', 'iframe', 'object'],

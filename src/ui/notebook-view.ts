@@ -1,18 +1,20 @@
 /** The column of cells: title, cells with their tools, and places to insert between them. */
-import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
+import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { keyed } from 'lit/directives/keyed.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { type Cell, cellKinds } from '../notebook/cells';
 import { limits } from '../notebook/limits';
 import { cellViews } from './cells/registry';
+import { type IconName, icon } from './icons';
+import { LabElement } from './lab-element';
 import type { KeyedCell, NotebookModel } from './notebook-model';
 import type { LabServices } from './services';
 import { baseStyles } from './styles';
 import type { TrainerSession } from './trainer-session';
 
 @customElement('lab-notebook')
-export class LabNotebook extends LitElement {
+export class LabNotebook extends LabElement {
   @property({ attribute: false }) model!: NotebookModel;
   @property({ attribute: false }) services!: LabServices;
   @property({ attribute: false }) session!: TrainerSession;
@@ -37,7 +39,10 @@ export class LabNotebook extends LitElement {
       .cell:focus-visible { outline: 2px solid var(--focus); outline-offset: 10px; border-radius: 4px; }
       .tools { display: flex; gap: 0.1rem; justify-content: flex-end; height: 30px; opacity: 0; transition: opacity 120ms; }
       .cell:hover > .tools, .cell:focus-within > .tools { opacity: 1; }
-      .tools wa-button::part(button) { min-width: 30px; }
+      .small { all: unset; box-sizing: border-box; display: inline-flex; align-items: center; justify-content: center; gap: 0.4rem; min-width: 30px; min-height: 28px; padding: 0 0.45rem; border-radius: 5px; font-size: 0.8rem; color: var(--ink-2); cursor: pointer; }
+      .small:hover:not(:disabled) { background: var(--sunken); color: var(--ink); }
+      .small:focus-visible { outline: 2px solid var(--focus); }
+      .small:disabled { opacity: 0.4; cursor: default; }
       @media (hover: none) { .tools { opacity: 0.75; } }
       .insert { max-width: var(--column); margin: 0 auto; display: flex; align-items: center; gap: 0.3rem; min-height: 2.2rem; }
       .insert::before, .insert::after { content: ''; flex: 1; height: 1px; background: var(--line); opacity: 0; transition: opacity 120ms; }
@@ -167,9 +172,9 @@ export class LabNotebook extends LitElement {
           this.model.full
             ? html`<span class="quiet">A notebook holds at most ${limits.cells} cells.</span>`
             : cellKinds.map(
-                (kind) => html`<wa-button size="xs" appearance="plain" @click=${() => this.insert(index, kind)}>
-                  <wa-icon slot="start" name="plus"></wa-icon>${cellViews[kind].label}
-                </wa-button>`,
+                (kind) => html`<button type="button" class="small" @click=${() => this.insert(index, kind)}>
+                  ${icon('plus')}${cellViews[kind].label}
+                </button>`,
               )
         }
       </div>
@@ -184,10 +189,10 @@ export class LabNotebook extends LitElement {
       this.editing = null;
       void this.focusCell(key);
     };
-    const tool = (icon: string, label: string, act: (e: Event) => void, disabled = false) =>
-      html`<wa-button size="xs" appearance="plain" ?disabled=${disabled} @click=${act}
-        ><wa-icon name=${icon} label=${label}></wa-icon
-      ></wa-button>`;
+    const tool = (name: IconName, label: string, act: (e: Event) => void, disabled = false) =>
+      html`<button type="button" class="small" aria-label=${label} title=${label} ?disabled=${disabled} @click=${act}>
+        ${icon(name)}
+      </button>`;
     return html`<section
       class="cell ${view.wide ? 'wide' : ''}"
       id="cell-${key}"

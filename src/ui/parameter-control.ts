@@ -1,14 +1,15 @@
 /** One configuration key as a control, generated from the config table. */
-import { css, html, LitElement, nothing } from 'lit';
+import { css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { parsePartialConfig, type RunConfig } from '../core/config';
 import { type ConfigKey, type ConfigName, configTable } from '../core/config-table';
 import { definitionStyles, definitionTip } from './definition';
 import { valueText } from './experiment-parameters';
+import { LabElement } from './lab-element';
 import { baseStyles } from './styles';
 
 @customElement('lab-parameter')
-export class LabParameter extends LitElement {
+export class LabParameter extends LabElement {
   @property() name!: ConfigName;
   @property({ attribute: false }) value!: RunConfig[ConfigName];
   /** The preset's value. */

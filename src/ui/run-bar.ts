@@ -1,8 +1,9 @@
 /** Controls and state of one run: buttons, progress with an estimate, alarms, the adapter. */
-import { css, html, LitElement, nothing } from 'lit';
+import { css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { Alarm, DeviceReport, Progress, TrainerPhase, TrainerStatus } from '../core/protocol';
 import { duration } from './format';
+import { LabElement } from './lab-element';
 import { baseStyles } from './styles';
 
 export type BarStatus = TrainerStatus | 'interrupted' | 'none';
@@ -17,7 +18,7 @@ const PHASES: Readonly<Record<TrainerPhase, string>> = {
 };
 
 @customElement('lab-run-bar')
-export class LabRunBar extends LitElement {
+export class LabRunBar extends LabElement {
   @property() status: BarStatus = 'none';
   @property({ attribute: false }) progress: Progress | null = null;
   /** Iterations completed and wanted. */

@@ -1,16 +1,17 @@
 /** Share: the whole notebook as one link, with its size, copied on request; or as a file. */
-import { css, html, LitElement, nothing } from 'lit';
+import { css, html, nothing } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import { errorParts, type LabErrorParts } from '../core/errors';
 import { documentToFile, type NotebookDocument } from '../notebook/document';
 import { copyText, download } from './download';
+import { LabElement } from './lab-element';
 import './error-panel';
 import { bytes } from './format';
 import { makeLink, type ShareLink, showInAddress } from './share';
 import { baseStyles } from './styles';
 
 @customElement('lab-share')
-export class LabShare extends LitElement {
+export class LabShare extends LabElement {
   @property({ attribute: false }) document!: NotebookDocument;
   @state() private open = false;
   @state() private link: ShareLink | null = null;

@@ -1,5 +1,5 @@
 /** An experiment cell: what to run, the controls of the run, and what it shows while it runs. */
-import { html, LitElement, nothing, type PropertyValues } from 'lit';
+import { html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { compactThreshold, type RunConfig } from '../../core/config';
 import type { ConfigName } from '../../core/config-table';
@@ -7,6 +7,7 @@ import { errorParts, type LabErrorParts } from '../../core/errors';
 import type { RunSummary, TrainerStatus, WatchEvent } from '../../core/protocol';
 import type { ExperimentCell } from '../../notebook/cells';
 import { cellConfig, configIssues, presetConfig, sameConfig, withParameter } from '../experiment-parameters';
+import { LabElement } from '../lab-element';
 import type { LabServices } from '../services';
 import { baseStyles } from '../styles';
 import type { RunView, TrainerSession } from '../trainer-session';
@@ -18,7 +19,7 @@ import '../run-bar';
 import '../watch/lab-watch';
 
 @customElement('lab-experiment')
-export class LabExperiment extends LitElement {
+export class LabExperiment extends LabElement {
   @property({ attribute: false }) cell!: ExperimentCell;
   @property({ attribute: false }) services!: LabServices;
   @property({ attribute: false }) session!: TrainerSession;

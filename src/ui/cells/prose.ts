@@ -1,21 +1,20 @@
 /** A prose cell: rendered Markdown, or its source in a text area. */
-import katexCss from 'katex/dist/katex.min.css?inline';
-import { css, html, LitElement, type PropertyValues, unsafeCSS } from 'lit';
+import { css, html, type PropertyValues } from 'lit';
 import { customElement, property, query } from 'lit/decorators.js';
 import type { ProseCell } from '../../notebook/cells';
 import { limits } from '../../notebook/limits';
-import { renderMarkdown } from '../markdown';
+import { LabElement } from '../lab-element';
+import { formulaStyles, renderMarkdown } from '../markdown';
 import { baseStyles } from '../styles';
 
 @customElement('lab-prose')
-export class LabProse extends LitElement {
+export class LabProse extends LabElement {
   @property({ attribute: false }) cell!: ProseCell;
   @property({ type: Boolean }) editing = false;
   @query('.prose') private prose!: HTMLElement | null;
   private wanted = 0;
 
   static override styles = [
-    unsafeCSS(katexCss),
     baseStyles,
     css`
       :host { display: block; }
@@ -54,12 +53,19 @@ export class LabProse extends LitElement {
     const turn = ++this.wanted;
     const content = await renderMarkdown(this.cell.markdown);
     if (turn !== this.wanted || !this.prose) return;
+    if (content.querySelector('.katex')) await this.adoptFormulaStyles();
     this.prose.replaceChildren(content);
     for (const math of this.prose.querySelectorAll<HTMLElement>('.katex-display, pre')) {
       // What can be scrolled must be reachable by keyboard.
       if (math.scrollWidth > math.clientWidth) math.tabIndex = 0;
     }
     this.dispatchEvent(new Event('prose-rendered', { bubbles: true, composed: true }));
+  }
+
+  private async adoptFormulaStyles(): Promise<void> {
+    const sheet = await formulaStyles();
+    const root = this.renderRoot as ShadowRoot;
+    if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets = [sheet, ...root.adoptedStyleSheets];
   }
 
   protected override render() {

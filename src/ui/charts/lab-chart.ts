@@ -2,10 +2,11 @@
  * One small multiple: title, readout, the drawing, and a cursor that all charts of an experiment share. Reads by pointer
  * and by keyboard (arrow keys), and says its values in words.
  */
-import { css, html, LitElement, nothing, type PropertyValues, svg } from 'lit';
+import { css, html, nothing, type PropertyValues, svg } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import type { IterationRecord } from '../../core/protocol';
 import { definitionStyles, definitionTip } from '../definition';
+import { LabElement } from '../lab-element';
 import { type ChartSpec, formatValue, type SeriesSpec, valueAt } from './chart-specs';
 import { cancelDraw, draw } from './frame-queue';
 import type { Drawn } from './plot';
@@ -13,7 +14,7 @@ import type { Drawn } from './plot';
 const HEIGHT = 132;
 
 @customElement('lab-chart')
-export class LabChart extends LitElement {
+export class LabChart extends LabElement {
   @property({ attribute: false }) spec!: ChartSpec;
   @property({ attribute: false }) records: readonly IterationRecord[] = [];
   /** Changes when `records` has grown. */

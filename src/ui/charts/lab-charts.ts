@@ -1,8 +1,9 @@
 /** The curves of a run as small multiples with one shared cursor, or as a table; and as a CSV file. */
-import { css, html, LitElement } from 'lit';
+import { css, html } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import type { IterationRecord } from '../../core/protocol';
 import { download } from '../download';
+import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import { chartSpecs, formatValue, toCsv } from './chart-specs';
 import './lab-chart';
@@ -11,7 +12,7 @@ import './lab-chart';
 const MAX_ROWS = 200;
 
 @customElement('lab-charts')
-export class LabCharts extends LitElement {
+export class LabCharts extends LabElement {
   @property({ attribute: false }) records: readonly IterationRecord[] = [];
   @property({ type: Number }) version = 0;
   @property({ type: Number }) iterations = 1;

@@ -3,16 +3,17 @@
  * hatched at the right; at a compaction the context folds up like paper into its summary. Kinds differ by hue, by pattern
  * and by height, so none depends on colour alone.
  */
-import { css, html, LitElement, nothing } from 'lit';
+import { css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { styleMap } from 'lit/directives/style-map.js';
+import { LabElement } from '../lab-element';
 import type { TokenRun, WatchState } from './watch-model';
 
 /** Up to this window each token is drawn as its own cell; beyond, cells would be thinner than their gaps. */
 const MAX_CELLS = 160;
 
 @customElement('lab-context-bar')
-export class LabContextBar extends LitElement {
+export class LabContextBar extends LabElement {
   @property({ attribute: false }) watch!: WatchState;
 
   static override styles = css`

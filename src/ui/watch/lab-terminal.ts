@@ -1,8 +1,9 @@
 /** xterm.js in this element's shadow root, loaded when first shown. Everything written to it is sanitised. */
 import type { Terminal } from '@xterm/xterm';
 import xtermCss from '@xterm/xterm/css/xterm.css?inline';
-import { css, html, LitElement, unsafeCSS } from 'lit';
+import { css, html, unsafeCSS } from 'lit';
 import { customElement, query } from 'lit/decorators.js';
+import { LabElement } from '../lab-element';
 import { onTheme } from '../theme';
 import { sanitise } from './sanitise';
 import { readable } from './watch-model';
@@ -25,7 +26,7 @@ const SGR: Readonly<Record<string, string>> = {
 const RESET = '\x1b[0m';
 
 @customElement('lab-terminal')
-export class LabTerminal extends LitElement {
+export class LabTerminal extends LabElement {
   @query('.host') private host!: HTMLElement;
   private terminal: Terminal | null = null;
   private waiting: { kind: string; text: string }[] = [];

@@ -1,8 +1,9 @@
 /** Live view of one training episode: context-budget bar, terminal, transcript, playback speed. */
-import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
+import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import type { WatchEvent } from '../../core/protocol';
 import { count } from '../format';
+import { LabElement } from '../lab-element';
 import { emptyWatch, readable, type TranscriptEntry, type WatchState } from './watch-model';
 import { type PlayerOutput, type Speed, WatchPlayer } from './watch-player';
 import './lab-context-bar';
@@ -14,7 +15,7 @@ const MAX_STEP_MS = 120;
 const reduced = matchMedia('(prefers-reduced-motion: reduce)');
 
 @customElement('lab-watch')
-export class LabWatch extends LitElement {
+export class LabWatch extends LabElement {
   /** Window and reserve of the configuration shown before the first episode. */
   @property({ type: Number }) window = 64;
   @property({ type: Number }) reserve = 37;
