@@ -31,6 +31,7 @@ let claimed: { readonly device: GPUDevice; claims: number } | undefined;
  * @throws `tfjs.device-in-use` while engines on another device are alive
  */
 export async function claimBackend(context: GpuContext | null): Promise<TfjsBackend> {
+  tf.enableProdMode(); // no advertisement on the console, no second finite check
   if (context === null) {
     await import('@tensorflow/tfjs-backend-cpu');
     return {

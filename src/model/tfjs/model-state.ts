@@ -17,8 +17,14 @@ export class ModelState {
 
   /** @param layout of all flat arrays below. `dispose` frees the variables. */
   constructor(private readonly layout: ParameterLayout) {
-    const make = (trainable: boolean) =>
-      new Map(layout.entries.map(({ name, shape }) => [name, tf.variable(tf.zeros([...shape]), trainable)]));
+    const make = (trainable: boolean) => {
+      const variables = new Map<string, tf.Variable>();
+      // Tidied: a variable copies its initial tensor, which would otherwise stay. Variables outlive `tidy`.
+      tf.tidy(() => {
+        for (const { name, shape } of layout.entries) variables.set(name, tf.variable(tf.zeros([...shape]), trainable));
+      });
+      return variables;
+    };
     this.weights = make(true);
     this.first = make(false);
     this.second = make(false);

@@ -25,8 +25,7 @@ export interface PaddedRows {
 /** Lengths and row counts are rounded up to these, so that few different shapes occur: tfjs keeps freed buffers by size
  *  and would otherwise collect one pool per shape that ever occurred. */
 export const LENGTH_STEP = 16;
-/** At least 16 rows, because tfjs' matrix product sums in another order for 8 output rows or fewer. */
-export const ROWS_STEP = 16;
+export const ROWS_STEP = 4;
 
 export function roundUp(value: number, step: number): number {
   return Math.ceil(value / step) * step;
