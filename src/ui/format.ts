@@ -1,4 +1,5 @@
 /** Numbers, durations and sizes as the page writes them. */
+import type { DeviceReport } from '../core/protocol';
 
 /** A share as a percentage: 0.875 → "88 %". */
 export const percent = (share: number): string => `${Math.round(share * 100)}\u202f%`;
@@ -36,9 +37,17 @@ export function bytes(size: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)}\u202f${units[unit]}`;
 }
 
+/** Records count iterations from 0, as files and the command line do; people count from 1. */
+export const ordinal = (iteration: number): number => iteration + 1;
+
 /** "1 compaction", "3 compactions". */
 export const count = (n: number, singular: string, plural = `${singular}s`): string =>
   `${n} ${n === 1 ? singular : plural}`;
+
+/** What to call the graphics adapter: browsers leave some of its fields empty. */
+export function adapterName(device: DeviceReport): string {
+  return device.description || [device.vendor, device.architecture].filter(Boolean).join(' ') || 'a graphics adapter';
+}
 
 /** A date for a list: "29 Nov, 16:20". */
 export function shortDate(iso: string): string {

@@ -7,6 +7,7 @@ import { errorParts } from '../core/errors';
 import type { RunSummary } from '../core/protocol';
 import './error-panel';
 import { cellConfig, presetConfig, sameConfig } from './experiment-parameters';
+import { adapterName } from './format';
 import { Library } from './library';
 import './library-drawer';
 import type { LabLibrary } from './library-drawer';
@@ -174,8 +175,8 @@ export class LabApp extends LabElement {
     const device = this.session?.device;
     if (!('gpu' in navigator) || device?.available === false)
       return html`<span class="chip missing" title="WebGPU is missing">no WebGPU</span>`;
-    return html`<span class="chip ${device ? 'ok' : ''}" title=${device ? `Trains on ${device.description}` : 'Looking for the graphics adapter'}>
-      ${device ? device.description : 'adapter …'}</span>`;
+    return html`<span class="chip ${device ? 'ok' : ''}" title=${device ? `Trains on ${adapterName(device)}` : 'Looking for the graphics adapter'}>
+      ${device ? adapterName(device) : 'adapter …'}</span>`;
   }
 
   private notices() {

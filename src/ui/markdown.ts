@@ -17,11 +17,10 @@ const escapeHtml = (text: string): string =>
 
 type Katex = typeof import('katex').default;
 let katex: Katex | null = null;
-const loadKatex = async (): Promise<Katex> => {
+const loadKatex = async (): Promise<void> => {
   // The style sheet belongs to the document, too: browsers ignore @font-face inside a shadow root.
   const [module] = await Promise.all([import('katex'), import('katex/dist/katex.min.css')]);
   katex ??= module.default;
-  return katex;
 };
 
 let sheet: Promise<CSSStyleSheet> | null = null;
@@ -107,7 +106,8 @@ const SLICE_MS = 10;
  */
 export async function renderMarkdown(markdown: string): Promise<DocumentFragment> {
   const tokens = marked.lexer(markdown);
-  if (hasMath(tokens)) await loadKatex();
+  // Without the formula renderer a formula is shown as its source.
+  if (hasMath(tokens)) await loadKatex().catch(() => {});
   const fragment = document.createDocumentFragment();
   let began = performance.now();
   // Block by block: a page of formulas takes longer than the page may stand still.

@@ -2,7 +2,7 @@
 import { css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { Alarm, DeviceReport, Progress, TrainerPhase, TrainerStatus } from '../core/protocol';
-import { duration } from './format';
+import { adapterName, count, duration } from './format';
 import { LabElement } from './lab-element';
 import { baseStyles } from './styles';
 
@@ -118,7 +118,7 @@ export class LabRunBar extends LabElement {
       case 'paused':
         return `Paused, ${at}`;
       case 'finished':
-        return `Finished after ${this.done} iterations`;
+        return `Finished after ${count(this.done, 'iteration')}`;
       case 'interrupted':
         return `Interrupted after iteration ${this.done} of ${this.iterations}`;
       case 'stopped':
@@ -175,6 +175,6 @@ export class LabRunBar extends LabElement {
 
   private adapter(): string {
     if (!this.device) return 'Looking for a graphics adapter …';
-    return this.device.available ? `Will train on ${this.device.description}` : 'No WebGPU adapter';
+    return this.device.available ? `Will train on ${adapterName(this.device)}` : 'No WebGPU adapter';
   }
 }

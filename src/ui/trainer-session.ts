@@ -13,6 +13,7 @@ import type {
   TrainerEvent,
   WatchEvent,
 } from '../core/protocol';
+import { ordinal } from './format';
 
 /** Redraws per second are bounded by this, ms. */
 const FLUSH_MS = 250;
@@ -23,7 +24,7 @@ export interface RunView {
   progress: Progress | null;
   /** By iteration, ascending, without gaps where the store has none. */
   records: IterationRecord[];
-  /** Alarms by code: the last message, how often, and in which iteration last. */
+  /** Alarms by code: the last message, how often, and in which iteration (from 1) last. */
   alarms: Map<string, { alarm: Alarm; times: number; iteration: number }>;
   error: LabErrorParts | null;
   /** Changes with every event, so that a view can tell whether to draw again. */
@@ -175,7 +176,7 @@ export class TrainerSession extends EventTarget {
     view.records.push(record);
     for (const alarm of record.alarms) {
       const times = (view.alarms.get(alarm.code)?.times ?? 0) + 1;
-      view.alarms.set(alarm.code, { alarm, times, iteration: record.iteration });
+      view.alarms.set(alarm.code, { alarm, times, iteration: ordinal(record.iteration) });
     }
     view.version++;
   }

@@ -10,14 +10,20 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
+/** Charts draw only near the viewport, and the page above them is still growing: keep them in view until one is drawn. */
+const chartsDrawn = () =>
+  until(() => {
+    find('lab-charts')?.scrollIntoView();
+    return findAll('.drawing svg').length >= 1;
+  });
+
 describe('an experiment', () => {
   test('runs, pauses, steps, resumes, stops; the curves follow', async () => {
     const { trainer } = await mount({ iterationMs: 60 });
     expect(trainer.calls).toEqual([]);
     expect(find('lab-charts')).toBe(undefined);
     await click('[data-command=run]');
-    (await until(() => find('lab-charts'))).scrollIntoView();
-    await until(() => findAll('.drawing svg').length >= 3);
+    await chartsDrawn();
     await click('[data-command=pause]');
     await until(() => textOf(find('lab-run-bar')).includes('Paused'));
     const at = () => Number(/iteration (\d+) of 60/.exec(textOf(find('lab-run-bar')))?.[1]);
@@ -37,7 +43,7 @@ describe('an experiment', () => {
     const watch = await until(() => find('lab-watch'));
     // xterm draws only what can be seen.
     watch.scrollIntoView();
-    const speed = watch.shadowRoot?.querySelector('select') as HTMLSelectElement;
+    const speed = await until(() => watch.shadowRoot?.querySelector('select'));
     speed.value = 'fast';
     speed.dispatchEvent(new Event('change'));
     // The fake plays its first episode with the first iteration.
@@ -85,7 +91,9 @@ describe('an experiment', () => {
     await mount();
     const field = (name: string) =>
       findAll('lab-parameter').find((p) => (p as HTMLElement & { name: string }).name === name)?.shadowRoot;
-    const window = field('window')?.querySelector('wa-number-input') as unknown as HTMLInputElement;
+    const window = (await until(() =>
+      field('window')?.querySelector('wa-number-input'),
+    )) as unknown as HTMLInputElement;
     window.value = '30';
     window.dispatchEvent(new Event('change'));
     const error = await until(() => find('lab-error'));
@@ -103,7 +111,7 @@ describe('the notebook', () => {
 
   test('a deleted cell comes back with Undo, and the draft is saved', async () => {
     const { shelf } = await mount();
-    tool(1, 'Delete')?.click();
+    (await until(() => tool(1, 'Delete'))).click();
     await until(() => findAll('section.cell').length === 1);
     const undo = (await until(() => find('.undo button'))) as HTMLButtonElement;
     undo.click();
@@ -114,7 +122,7 @@ describe('the notebook', () => {
 
   test('prose is edited in place and rendered with its formula', async () => {
     await mount();
-    await until(() => find('lab-prose .katex') ?? findAll('.katex')[0]);
+    await until(() => find('.katex'));
     tool(1, 'Edit')?.click();
     const area = (await until(() => find('wa-textarea'))) as HTMLTextAreaElement;
     area.value = '# New\n\n$x^2$';
@@ -164,9 +172,7 @@ describe('prose is harmless', () => {
 test('axe finds nothing serious while a run is shown, in both themes', async () => {
   await mount({ iterationMs: 60, alarmAt: 2 });
   await click('[data-command=run]');
-  const charts = await until(() => find('lab-charts'));
-  charts.scrollIntoView();
-  await until(() => findAll('.drawing svg').length >= 1);
+  await chartsDrawn();
   await click('[data-command=pause]');
   await until(() => textOf(find('lab-run-bar')).includes('Paused'));
   for (const theme of ['light', 'dark'] as const) {

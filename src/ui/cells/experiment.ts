@@ -7,6 +7,7 @@ import { errorParts, type LabErrorParts } from '../../core/errors';
 import type { RunSummary, TrainerStatus, WatchEvent } from '../../core/protocol';
 import type { ExperimentCell } from '../../notebook/cells';
 import { cellConfig, configIssues, presetConfig, sameConfig, withParameter } from '../experiment-parameters';
+import { ordinal } from '../format';
 import { LabElement } from '../lab-element';
 import type { LabServices } from '../services';
 import { baseStyles } from '../styles';
@@ -175,7 +176,7 @@ export class LabExperiment extends LabElement {
         <lab-run-bar
           .status=${status}
           .progress=${view?.progress ?? null}
-          .done=${view?.records.at(-1)?.iteration ?? stored?.iterations ?? 0}
+          .done=${view?.records.length ? ordinal(view.records.at(-1)?.iteration ?? 0) : (stored?.iterations ?? 0)}
           .iterations=${shownConfig.iterations}
           .device=${this.session.device}
           .alarms=${view ? [...view.alarms.values()] : []}

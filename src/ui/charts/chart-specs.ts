@@ -118,7 +118,7 @@ export function valueAt(series: SeriesSpec, records: readonly IterationRecord[],
   return null;
 }
 
-/** Every curve as comma-separated values; full precision, empty where an iteration has no value. */
+/** Every curve as comma-separated values; full precision, iterations from 0 as in every other file, empty where an iteration has no value. */
 export function toCsv(records: readonly IterationRecord[]): string {
   const series = chartSpecs.flatMap((spec) => spec.series);
   const head = ['iteration', 'envTokens', ...series.map((s) => s.id), 'rolloutMs', 'updateMs', 'evalMs'];

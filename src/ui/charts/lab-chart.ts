@@ -6,6 +6,7 @@ import { css, html, nothing, type PropertyValues, svg } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import type { IterationRecord } from '../../core/protocol';
 import { definitionStyles, definitionTip } from '../definition';
+import { ordinal } from '../format';
 import { LabElement } from '../lab-element';
 import { type ChartSpec, formatValue, type SeriesSpec, valueAt } from './chart-specs';
 import { cancelDraw, draw } from './frame-queue';
@@ -99,7 +100,7 @@ export class LabChart extends LabElement {
   private placeRule(): void {
     const record = this.cursor === null ? undefined : this.records[this.cursor];
     this.rule.hidden = !record || !this.drawn;
-    if (record && this.drawn) this.rule.style.left = `${this.drawn.x(record.iteration)}px`;
+    if (record && this.drawn) this.rule.style.left = `${this.drawn.x(ordinal(record.iteration))}px`;
   }
 
   private moveCursor(index: number | null): void {
@@ -110,7 +111,7 @@ export class LabChart extends LabElement {
   private onPointer(event: PointerEvent): void {
     if (!this.drawn || this.records.length === 0) return;
     const at = this.drawn.iteration(event.clientX - this.drawing.getBoundingClientRect().left);
-    const first = this.records[0]?.iteration ?? 1;
+    const first = ordinal(this.records[0]?.iteration ?? 0);
     this.moveCursor(Math.round(at - first));
   }
 
@@ -149,10 +150,10 @@ export class LabChart extends LabElement {
         role="slider"
         aria-label=${`${this.spec.title}, ${this.spec.unit}`}
         aria-orientation="horizontal"
-        aria-valuemin=${this.records[0]?.iteration ?? 0}
-        aria-valuemax=${this.records.at(-1)?.iteration ?? 0}
-        aria-valuenow=${at?.iteration ?? 0}
-        aria-valuetext=${at ? `iteration ${at.iteration}: ${words}` : 'no data yet'}
+        aria-valuemin=${ordinal(this.records[0]?.iteration ?? 0)}
+        aria-valuemax=${ordinal(this.records.at(-1)?.iteration ?? 0)}
+        aria-valuenow=${ordinal(at?.iteration ?? 0)}
+        aria-valuetext=${at ? `iteration ${ordinal(at.iteration)}: ${words}` : 'no data yet'}
         @pointermove=${this.onPointer}
         @pointerdown=${this.onPointer}
         @pointerleave=${() => this.moveCursor(null)}

@@ -3,6 +3,7 @@ import { css, html } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import type { IterationRecord } from '../../core/protocol';
 import { download } from '../download';
+import { ordinal } from '../format';
 import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import { chartSpecs, formatValue, toCsv } from './chart-specs';
@@ -44,7 +45,7 @@ export class LabCharts extends LabElement {
     return html`
       <div class="head">
         <h3>Learning curves</h3>
-        <span class="quiet num">${at ? `iteration ${at.iteration}` : this.records.length > 0 ? 'newest values' : ''}</span>
+        <span class="quiet num">${at ? `iteration ${ordinal(at.iteration)}` : this.records.length > 0 ? 'newest values' : ''}</span>
         <span class="grow"></span>
         <wa-button size="s" appearance="plain" aria-pressed=${this.table} @click=${() => {
           this.table = !this.table;
@@ -100,7 +101,7 @@ export class LabCharts extends LabElement {
         <tbody>
           ${shown.map(
             (record) => html`<tr>
-              <th scope="row">${record.iteration}</th>
+              <th scope="row">${ordinal(record.iteration)}</th>
               ${columns.map(({ spec, series }) => html`<td>${formatValue(spec, series.value(record))}</td>`)}
             </tr>`,
           )}

@@ -1,6 +1,7 @@
 /** Draws one chart with Observable Plot. Loaded only when there is something to draw. */
 import { areaY, axisX, axisY, dot, gridY, line, plot, ruleY } from '@observablehq/plot';
 import type { IterationRecord } from '../../core/protocol';
+import { ordinal } from '../format';
 import { type ChartSpec, formatValue, type SeriesSpec } from './chart-specs';
 
 /** More points than this are thinned out before drawing: more than pixels cannot be seen. */
@@ -24,7 +25,7 @@ function points(series: SeriesSpec, records: readonly IterationRecord[]): Point[
   const all: Point[] = [];
   for (const record of records) {
     const value = series.value(record);
-    if (value !== null && Number.isFinite(value)) all.push({ iteration: record.iteration, value });
+    if (value !== null && Number.isFinite(value)) all.push({ iteration: ordinal(record.iteration), value });
   }
   if (all.length <= MAX_POINTS) return all;
   const stride = Math.ceil(all.length / MAX_POINTS);

@@ -42,12 +42,13 @@ function evaluation(success: number): EvalSummary {
   };
 }
 
+/** Metrics after `i` iterations; records count from 0. */
 export function fakeRecord(i: number, config: RunConfig): IterationRecord {
   const t = 1 / (1 + Math.exp(-(i - 14) / 4));
   const success = 0.14 + 0.8 * t + 0.03 * wave(i, 1);
   const evaluates = config.evalEvery > 0 && (i % config.evalEvery === 0 || i === config.iterations || i === 1);
   return {
-    iteration: i,
+    iteration: i - 1,
     envTokens: i * 14_000,
     trainSuccess: success,
     meanReturn: success,
@@ -277,7 +278,7 @@ export class FakeTrainer implements TrainerApi {
       runId: run.summary.header.runId,
       status,
       phase: status === 'running' ? 'rollout' : null,
-      iteration: done + 1,
+      iteration: done,
       iterations,
       note: '',
       elapsedMs: done * 1200,
