@@ -59,8 +59,8 @@ export const presets = {
   quick: {
     title: 'Quick',
     shows:
-      'A small transformer learns to follow a chain of files three to four windows long. Success rises as its summaries stop losing facts.',
-    config: { ...tiny, episodes: 64, iterations: 60, minibatches: 2, evalEvery: 5 },
+      'A small transformer learns to follow a chain of files up to five windows long. Success rises as its summaries stop losing facts.',
+    config: { ...tiny, episodes: 128, iterations: 50, minibatches: 4, evalEvery: 5 },
   },
   'verbose-chain': {
     title: 'Verbose chain',
