@@ -147,18 +147,25 @@ export function encodeHeadGradient(
   );
 }
 
-/** From the gradient `dx` of the residual stream after the last block down to the embeddings. */
-export function encodeBodyGradient(
+/**
+ * From the gradient `dx` of the residual stream after block `l` to that before it, and for block 0 on to the embeddings.
+ * A block is a unit of submitted work, as in the forward pass.
+ */
+export function encodeBlockGradient(
   recorder: Recorder,
   pass: GradientContext,
   batch: MicroBatch,
   layers: readonly LayerActivations[],
   gradients: ActivationGradients,
+  l: number,
 ): void {
-  for (let l = layers.length - 1; l >= 0; l--) {
-    encodeMlpGradient(recorder, pass, `h.${l}`, batch.tokens, layers[l]!, gradients);
-    encodeAttentionGradient(recorder, pass, `h.${l}`, batch, layers[l]!, gradients);
-  }
+  encodeMlpGradient(recorder, pass, `h.${l}`, batch.tokens, layers[l]!, gradients);
+  encodeAttentionGradient(recorder, pass, `h.${l}`, batch, layers[l]!, gradients);
+  if (l === 0) encodeEmbeddingGradients(recorder, pass, batch, gradients.dx);
+}
+
+/** Gradients of the embedding tables from the gradient of the first block's input. */
+function encodeEmbeddingGradients(recorder: Recorder, pass: GradientContext, batch: MicroBatch, dx: GpuSlice): void {
   const { shape, words, gradient, kernels } = pass;
   const embedding = (name: string, sorted: SortedTokens | undefined, entries: number) => {
     if (!sorted) return;
@@ -168,7 +175,7 @@ export function encodeBodyGradient(
       {
         start: planSlice(words, sorted.start),
         order: planSlice(words, sorted.order),
-        dx: gradients.dx,
+        dx,
         gradient: gradient.tensor(name),
       },
       { entries, dModel: shape.dModel },

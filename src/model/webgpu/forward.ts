@@ -31,79 +31,83 @@ export interface WantedHeads {
   readonly value: boolean;
 }
 
-/** Embedding and all blocks. @returns nothing; `output` holds the residual stream after the last block */
-export function encodeBody(
+/**
+ * Embedding (before block 0) and block `l`. A block is a unit of submitted work: bounded, whatever the depth.
+ * `output` receives the residual stream after the last block.
+ */
+export function encodeBlock(
   recorder: Recorder,
   pass: PassContext,
   batch: MicroBatch,
   layers: readonly LayerActivations[],
   output: GpuSlice,
+  l: number,
 ): void {
   const { shape, kernels, parameters } = pass;
   const { dModel, mlp, heads } = shape;
   const rows = batch.tokens;
   const records = planSlice(pass.words, batch.records);
   const norm = { rows, dModel, epsilon: LAYER_NORM_EPSILON };
-  encodeEmbedding(
-    recorder,
-    kernels.embedding,
-    {
-      records,
-      wte: parameters.tensor('wte'),
-      wtePrevious: shape.previousToken ? parameters.tensor('wte_prev') : undefined,
-      wpe: parameters.tensor('wpe'),
-      x: layers[0]!.x,
-    },
-    { rows, dModel },
-  );
-  layers.forEach((layer, l) => {
-    const weight = (name: 'ln_1' | 'ln_2' | 'attn.qkv' | 'attn.proj' | 'mlp.fc' | 'mlp.proj') => ({
-      weight: parameters.tensor(blockParameter(l, `${name}.weight`)),
-      bias: parameters.tensor(blockParameter(l, `${name}.bias`)),
-    });
-    encodeLayerNorm(
-      recorder,
-      kernels.layernorm,
-      { x: layer.x, ...weight('ln_1'), y: layer.h1, stats: layer.stats1 },
-      norm,
-    );
-    encodeMatmul(
-      recorder,
-      kernels.matmul,
-      { x: layer.h1, ...weight('attn.qkv'), y: layer.qkv },
-      { rows, inputs: dModel, outputs: 3 * dModel },
-    );
-    encodeAttention(
-      recorder,
-      kernels.attention,
-      { records, qkv: layer.qkv, out: layer.attention, lse: layer.lse },
-      { tokens: rows, heads, dModel },
-    );
-    encodeMatmul(
-      recorder,
-      kernels.matmul,
-      { x: layer.attention, ...weight('attn.proj'), residual: layer.x, y: layer.middle },
-      { rows, inputs: dModel, outputs: dModel },
-    );
-    encodeLayerNorm(
-      recorder,
-      kernels.layernorm,
-      { x: layer.middle, ...weight('ln_2'), y: layer.h2, stats: layer.stats2 },
-      norm,
-    );
-    encodeMatmul(
-      recorder,
-      kernels.matmul,
-      { x: layer.h2, ...weight('mlp.fc'), y: layer.hidden },
-      { rows, inputs: dModel, outputs: mlp, relu: true },
-    );
-    encodeMatmul(
-      recorder,
-      kernels.matmul,
-      { x: layer.hidden, ...weight('mlp.proj'), residual: layer.middle, y: layers[l + 1]?.x ?? output },
-      { rows, inputs: mlp, outputs: dModel },
-    );
+  const layer = layers[l]!;
+  const weight = (name: 'ln_1' | 'ln_2' | 'attn.qkv' | 'attn.proj' | 'mlp.fc' | 'mlp.proj') => ({
+    weight: parameters.tensor(blockParameter(l, `${name}.weight`)),
+    bias: parameters.tensor(blockParameter(l, `${name}.bias`)),
   });
+  if (l === 0)
+    encodeEmbedding(
+      recorder,
+      kernels.embedding,
+      {
+        records,
+        wte: parameters.tensor('wte'),
+        wtePrevious: shape.previousToken ? parameters.tensor('wte_prev') : undefined,
+        wpe: parameters.tensor('wpe'),
+        x: layer.x,
+      },
+      { rows, dModel },
+    );
+  encodeLayerNorm(
+    recorder,
+    kernels.layernorm,
+    { x: layer.x, ...weight('ln_1'), y: layer.h1, stats: layer.stats1 },
+    norm,
+  );
+  encodeMatmul(
+    recorder,
+    kernels.matmul,
+    { x: layer.h1, ...weight('attn.qkv'), y: layer.qkv },
+    { rows, inputs: dModel, outputs: 3 * dModel },
+  );
+  encodeAttention(
+    recorder,
+    kernels.attention,
+    { records, qkv: layer.qkv, out: layer.attention, lse: layer.lse },
+    { tokens: rows, heads, dModel },
+  );
+  encodeMatmul(
+    recorder,
+    kernels.matmul,
+    { x: layer.attention, ...weight('attn.proj'), residual: layer.x, y: layer.middle },
+    { rows, inputs: dModel, outputs: dModel },
+  );
+  encodeLayerNorm(
+    recorder,
+    kernels.layernorm,
+    { x: layer.middle, ...weight('ln_2'), y: layer.h2, stats: layer.stats2 },
+    norm,
+  );
+  encodeMatmul(
+    recorder,
+    kernels.matmul,
+    { x: layer.h2, ...weight('mlp.fc'), y: layer.hidden },
+    { rows, inputs: dModel, outputs: mlp, relu: true },
+  );
+  encodeMatmul(
+    recorder,
+    kernels.matmul,
+    { x: layer.hidden, ...weight('mlp.proj'), residual: layer.middle, y: layers[l + 1]?.x ?? output },
+    { rows, inputs: mlp, outputs: dModel },
+  );
 }
 
 /** Final layer norm and heads for a chunk of trainable tokens; leaves logits and log-sum-exps in `head`. */

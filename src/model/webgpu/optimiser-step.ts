@@ -10,9 +10,9 @@ import { encodePpoLoss, hasPolicyTerms } from '../../gpu/kernels/ppo-loss';
 import { encodeReduceStats } from '../../gpu/kernels/reduce-stats';
 import type { LossOptions, OptimiserOptions, UpdateBatch, UpdateStats } from '../engine';
 import { type ModelShape, parameterLayout } from '../parameters';
-import { encodeBodyGradient, encodeHeadGradient, type GradientContext } from './backward';
+import { encodeBlockGradient, encodeHeadGradient, type GradientContext } from './backward';
 import { checkBatch } from './check-rows';
-import { encodeBody, encodeHead, headRanges } from './forward';
+import { encodeBlock, encodeHead, headRanges } from './forward';
 import { FlatTensors, type ModelBuffers } from './model-buffers';
 import { planStep } from './step-plan';
 import type { TransformerKernels } from './transformer-kernels';
@@ -27,7 +27,7 @@ export interface StepContext {
   readonly microBatchTokens: number;
 }
 
-/** Work of the device that is submitted but not awaited is bounded, too: one read-back ends the step. */
+/** The gradient of one optimiser step, without applying it. */
 export async function runGradient(
   step: StepContext,
   model: ModelBuffers,
@@ -126,10 +126,12 @@ function submitGradient(
 
   for (const micro of plan.microBatches) {
     if (micro.count === 0) continue;
-    const forward = new Recorder(context, 'forward');
-    encodeBody(forward, pass, micro, layers, output);
-    forward.clear({ ...gradients.dx, size: micro.tokens * shape.dModel * 4 });
-    forward.submit();
+    layers.forEach((_, l) => {
+      const recorder = new Recorder(context, `forward block ${l}`);
+      encodeBlock(recorder, pass, micro, layers, output, l);
+      if (l === 0) recorder.clear({ ...gradients.dx, size: micro.tokens * shape.dModel * 4 });
+      recorder.submit();
+    });
     for (const range of headRanges(micro, headChunk)) {
       const recorder = new Recorder(context, 'head and loss');
       encodeHead(recorder, pass, range, { hidden: output, head, outputs }, wanted);
@@ -143,9 +145,11 @@ function submitGradient(
       encodeHeadGradient(recorder, pass, range, { head, outputs, loss: buffers, dx: gradients.dx }, wanted);
       recorder.submit();
     }
-    const backward = new Recorder(context, 'backward');
-    encodeBodyGradient(backward, pass, micro, layers, gradients);
-    backward.submit();
+    for (let l = layers.length - 1; l >= 0; l--) {
+      const recorder = new Recorder(context, `backward block ${l}`);
+      encodeBlockGradient(recorder, pass, micro, layers, gradients, l);
+      recorder.submit();
+    }
   }
   const end = new Recorder(context, 'loss statistics');
   encodeReduceStats(end, kernels.reduceStats, buffers, tokens);

@@ -2,7 +2,7 @@
 import { Recorder, readBack } from '../../gpu/kernel';
 import type { PackedRows, Scores } from '../engine';
 import { checkRows } from './check-rows';
-import { encodeBody, encodeHead, headRanges, type PassContext } from './forward';
+import { encodeBlock, encodeHead, headRanges, type PassContext } from './forward';
 import type { ModelBuffers } from './model-buffers';
 import type { StepContext } from './optimiser-step';
 import { planStep } from './step-plan';
@@ -28,9 +28,11 @@ export async function runScore(step: StepContext, model: ModelBuffers, rows: Pac
   const outputs = workspace.outputs(tokens);
   for (const micro of plan.microBatches) {
     if (micro.count === 0) continue;
-    const body = new Recorder(context, 'score body');
-    encodeBody(body, pass, micro, layers, hidden);
-    body.submit();
+    layers.forEach((_, l) => {
+      const recorder = new Recorder(context, `score block ${l}`);
+      encodeBlock(recorder, pass, micro, layers, hidden, l);
+      recorder.submit();
+    });
     for (const range of headRanges(micro, headChunk)) {
       const recorder = new Recorder(context, 'score head');
       encodeHead(recorder, pass, range, { hidden, head, outputs }, { policy: true, value: true });
