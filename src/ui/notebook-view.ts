@@ -33,7 +33,7 @@ export class LabNotebook extends LabElement {
       .title wa-input { flex: 1; }
       .title wa-button { opacity: 0; transition: opacity 120ms; }
       .title:hover wa-button, .title:focus-within wa-button { opacity: 1; }
-      @media (hover: none) { .title wa-button { opacity: 0.75; } }
+      @media (hover: none) { .title wa-button { opacity: 1; } }
       .cell { position: relative; max-width: var(--column); margin: 0 auto; scroll-margin-top: 5rem; }
       .cell.wide { max-width: var(--figure); }
       .cell:focus-visible { outline: 2px solid var(--focus); outline-offset: 10px; border-radius: 4px; }
@@ -43,13 +43,13 @@ export class LabNotebook extends LabElement {
       .small:hover:not(:disabled) { background: var(--sunken); color: var(--ink); }
       .small:focus-visible { outline: 2px solid var(--focus); }
       .small:disabled { opacity: 0.4; cursor: default; }
-      @media (hover: none) { .tools { opacity: 0.75; } }
+      @media (hover: none) { .tools { opacity: 1; } .tools .small { color: var(--ink-3); } }
       .insert { max-width: var(--column); margin: 0 auto; display: flex; align-items: center; gap: 0.3rem; min-height: 2.2rem; }
       .insert::before, .insert::after { content: ''; flex: 1; height: 1px; background: var(--line); opacity: 0; transition: opacity 120ms; }
       .insert .buttons { opacity: 0.001; transition: opacity 120ms; display: flex; gap: 0.2rem; }
       .insert:hover .buttons, .insert:focus-within .buttons, .insert.last .buttons { opacity: 1; }
       .insert:hover::before, .insert:hover::after, .insert:focus-within::before, .insert:focus-within::after, .insert.last::before, .insert.last::after { opacity: 1; }
-      @media (hover: none) { .insert:not(.last) .buttons { opacity: 0.55; } }
+      /* Without a pointer the places between cells show when tapped; the one at the end always does. */
       .undo { position: fixed; z-index: 20; left: 50%; bottom: 1.2rem; transform: translateX(-50%); background: var(--ink); color: var(--paper); border-radius: 8px; padding: 0.4rem 0.5rem 0.4rem 1rem; display: flex; gap: 0.8rem; align-items: center; font-size: 0.9rem; box-shadow: var(--shadow); max-width: calc(100vw - 2rem); }
       .undo button { all: unset; cursor: pointer; font-weight: 600; padding: 0.35rem 0.7rem; border-radius: 5px; text-decoration: underline; text-underline-offset: 3px; }
       .undo button:focus-visible { outline: 2px solid var(--paper); }
