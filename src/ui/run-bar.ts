@@ -27,6 +27,8 @@ export class LabRunBar extends LabElement {
   @property({ attribute: false }) device: DeviceReport | null = null;
   @property({ attribute: false }) alarms: readonly { alarm: Alarm; times: number; iteration: number }[] = [];
   @property({ type: Boolean }) busy = false;
+  /** Asked for, and waiting for the running phase to end. */
+  @property() pending: 'pause' | 'stop' | null = null;
   /** The configuration cannot run. */
   @property({ type: Boolean }) blocked = false;
   /** The parameters above no longer describe the run shown. */
@@ -75,7 +77,10 @@ export class LabRunBar extends LabElement {
     switch (this.status) {
       case 'preparing':
       case 'running':
-        return [this.button('pause', 'pause', 'Pause', true), this.button('stop', 'stop', 'Stop')];
+        return [
+          this.button('pause', 'pause', 'Pause', true, this.pending !== null),
+          this.button('stop', 'stop', 'Stop', false, this.pending === 'stop'),
+        ];
       case 'paused':
         return [
           this.button('resume', 'play', 'Resume', true),
@@ -132,6 +137,8 @@ export class LabRunBar extends LabElement {
     const { progress, status } = this;
     const live = status === 'running' || status === 'preparing' || status === 'paused';
     const phase = live && progress?.phase ? PHASES[progress.phase] : '';
+    const waits =
+      this.pending === null ? '' : `${this.pending === 'pause' ? 'pausing' : 'stopping'} when this phase is done`;
     const left =
       status === 'running' && progress?.remainingMs != null ? `about ${duration(progress.remainingMs)} left` : '';
     const elapsed = live && progress ? `${duration(progress.elapsedMs)} so far` : '';
@@ -142,7 +149,7 @@ export class LabRunBar extends LabElement {
           <div class="line num">
             <b>${this.sentence()}</b>
             <span class="visually-hidden" role="status" aria-live="polite">${this.spoken()}</span>
-            ${phase ? html`<span>${phase}</span>` : nothing}
+            ${phase ? html`<span>${phase}</span>` : nothing} ${waits ? html`<span>${waits}</span>` : nothing}
             ${left ? html`<span>${left}</span>` : elapsed ? html`<span>${elapsed}</span>` : nothing}
           </div>
           ${

@@ -26,7 +26,7 @@ describe('an experiment', () => {
     await chartsDrawn();
     await click('[data-command=pause]');
     await until(() => textOf(find('lab-run-bar')).includes('Paused'));
-    const at = () => Number(/iteration (\d+) of 60/.exec(textOf(find('lab-run-bar')))?.[1]);
+    const at = () => Number(/iteration (\d+) of/.exec(textOf(find('lab-run-bar')))?.[1]);
     const before = at();
     await click('[data-command=step]');
     await until(() => at() === before + 1);
@@ -81,7 +81,7 @@ describe('an experiment', () => {
       t.seed('other-seed', 'quick', config, 5, 'running', 2);
       t.seed('mine', 'quick', config, 23, 'running', 1);
     });
-    await until(() => textOf(find('lab-run-bar')).includes('Interrupted after iteration 23 of 60'));
+    await until(() => textOf(find('lab-run-bar')).includes(`Interrupted after iteration 23 of ${config.iterations}`));
     await until(() => find('lab-charts'));
     await click('[data-command=resume]');
     await until(() => trainer.calls.join() === 'resume');

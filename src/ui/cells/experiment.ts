@@ -28,8 +28,13 @@ export class LabExperiment extends LabElement {
   @state() private runId: string | null = null;
   @state() private error: LabErrorParts | null = null;
   @state() private busy = false;
+  /** A pause or stop that waits for the running phase to end. */
+  @state() private pending: 'pause' | 'stop' | null = null;
   private source: ((listener: (events: readonly WatchEvent[]) => void) => () => void) | null = null;
   private readonly onSession = () => {
+    const live = this.status();
+    if (live !== 'running' && live !== 'preparing' && !(live === 'paused' && this.pending === 'stop'))
+      this.pending = null;
     this.adopt();
     this.requestUpdate();
   };
@@ -99,6 +104,7 @@ export class LabExperiment extends LabElement {
       await work();
     } catch (thrown) {
       this.error = errorParts(thrown);
+      this.pending = null;
     } finally {
       this.busy = false;
     }
@@ -117,12 +123,14 @@ export class LabExperiment extends LabElement {
           if (this.runId) await session.resume(this.runId);
           break;
         case 'pause':
+          this.pending = 'pause';
           await session.api.pause();
           break;
         case 'step':
           await session.api.step();
           break;
         case 'stop':
+          this.pending = 'stop';
           await session.api.stop();
           break;
       }
@@ -181,6 +189,7 @@ export class LabExperiment extends LabElement {
           .device=${this.session.device}
           .alarms=${view ? [...view.alarms.values()] : []}
           .busy=${this.busy}
+          .pending=${this.pending}
           .blocked=${issue !== undefined || unknownPreset !== null}
           .changed=${differs}
           @command=${this.command}
