@@ -282,6 +282,19 @@ describe('promises', () => {
     expect(tf.memory().numTensors).toBe(atStart);
   });
 
+  test('batches of varying shape do not pile up freed buffers', async () => {
+    const poolBytes = 2 ** 20;
+    const engine = await createTfjsEngine(context, quick, { poolBytes });
+    await engine.setParameters('policy', flat);
+    for (const rows of [4, 9, 21]) {
+      await engine.update('policy', batchOf(quick, flat, rows, rows), losses.everything!, adam);
+      const { numBytesInGPU } = tf.memory() as unknown as { numBytesInGPU: number };
+      expect(numBytesInGPU).toBeGreaterThan(0);
+      expect(engine.deviceBytes() - numBytesInGPU).toBeLessThanOrEqual(poolBytes);
+    }
+    engine.dispose();
+  });
+
   test('a missing model, a wrong parameter count and another device are told apart; a freed one makes room', async () => {
     const engine = await engineWith(quick, flat);
     await expect(engine.getParameters('critic')).rejects.toMatchObject({ code: 'model.missing' });

@@ -19,11 +19,16 @@ export interface TfjsBackend {
   activate(): Promise<void>;
   /** Bytes that tfjs holds on the device: living tensors and its pool of freed buffers. On the CPU: living tensors. */
   bytes(): number;
+  /**
+   * Frees the pool of freed buffers when it holds more than `poolBytes`. tfjs keeps them by exact size for ever, so
+   * batches of varying shape would fill the memory of a long run. Call between operations.
+   */
+  trim(poolBytes: number): void;
   /** Gives the claim back; the last one of a device frees tfjs' buffers, never the device. */
   release(): void;
 }
 
-let claimed: { readonly device: GPUDevice; claims: number } | undefined;
+let claimed: { readonly device: GPUDevice; readonly backend: WebGPUBackend; claims: number } | undefined;
 
 /**
  * Claims tfjs' backend for a device.
@@ -38,6 +43,7 @@ export async function claimBackend(context: GpuContext | null): Promise<TfjsBack
       name: 'cpu',
       activate: async () => void (await tf.setBackend('cpu')),
       bytes: () => tf.memory().numBytes,
+      trim: () => {},
       release: () => {},
     };
   }
@@ -55,7 +61,7 @@ export async function claimBackend(context: GpuContext | null): Promise<TfjsBack
     // Importing the package registered a factory that would ask for a device of its own.
     if (tf.findBackendFactory('webgpu')) tf.removeBackend('webgpu');
     tf.registerBackend('webgpu', () => backend, 3);
-    claimed = { device, claims: 0 };
+    claimed = { device, backend, claims: 0 };
   }
   const claim = claimed;
   claim.claims++;
@@ -67,6 +73,7 @@ export async function claimBackend(context: GpuContext | null): Promise<TfjsBack
     name: 'webgpu',
     activate: async () => void (await tf.setBackend('webgpu')),
     bytes: () => (tf.memory() as { numBytesAllocatedInGPU?: number }).numBytesAllocatedInGPU ?? 0,
+    trim: (poolBytes) => trimPool(claim.backend, poolBytes),
     release: () => {
       if (released) return;
       released = true;
@@ -76,6 +83,30 @@ export async function claimBackend(context: GpuContext | null): Promise<TfjsBack
       claimed = undefined;
     },
   };
+}
+
+/** What tfjs calls private. Read defensively: without it the pool is merely not bounded. */
+interface BackendInternals {
+  readonly commandEncoder: GPUCommandEncoder | null;
+  readonly bufferManager: {
+    readonly freeBuffers?: Map<string, GPUBuffer[]>;
+    numFreeBuffers: number;
+    numBytesUsed: number;
+    numBytesAllocated: number;
+  };
+}
+
+function trimPool(backend: WebGPUBackend, poolBytes: number): void {
+  const { bufferManager: pool, commandEncoder } = backend as unknown as BackendInternals;
+  if (!pool.freeBuffers || pool.numBytesAllocated - pool.numBytesUsed <= poolBytes) return;
+  // A recorded command may still use a buffer that counts as free for the commands after it.
+  if (commandEncoder) backend.submitQueue();
+  for (const buffers of pool.freeBuffers.values())
+    for (const buffer of buffers.splice(0)) {
+      pool.numFreeBuffers--;
+      pool.numBytesAllocated -= buffer.size;
+      buffer.destroy();
+    }
 }
 
 /** tfjs refuses to construct its backend unless `navigator.gpu` exists; Node has none. Only presence is tested. */

@@ -30,9 +30,14 @@ import { globalNorm, ModelState } from './model-state';
 import { type StepGradient, scoreRows, stepGradient } from './step';
 
 export interface TfjsEngineOptions {
-  /** Tokens of a micro-batch, padding included. Bounds memory and the work of one read-back. */
+  /** Tokens of a micro-batch, padding included; at most `MAX_MICRO_BATCH_TOKENS`, which is the default. */
   readonly microBatchTokens?: number;
+  /** Freed device memory that tfjs may keep for reuse between calls; default 256 MiB. */
+  readonly poolBytes?: number;
 }
+
+/** Autodiff keeps every intermediate of a micro-batch: about 50 kB a token for the quick model. */
+const MAX_MICRO_BATCH_TOKENS = 4096;
 
 /**
  * @param context the lab's device, shared with every other engine on it; null for tfjs' CPU backend
@@ -50,7 +55,8 @@ export async function createTfjsEngine(
       expected: 'dModel a multiple of heads',
       got: `dModel ${shape.dModel}, heads ${shape.heads}`,
     });
-  return new TfjsEngine(await claimBackend(context), shape, options.microBatchTokens ?? 4096);
+  const limit = Math.min(options.microBatchTokens ?? MAX_MICRO_BATCH_TOKENS, MAX_MICRO_BATCH_TOKENS);
+  return new TfjsEngine(await claimBackend(context), shape, limit, options.poolBytes ?? 256 * 2 ** 20);
 }
 
 class TfjsEngine implements PolicyEngine {
@@ -63,6 +69,7 @@ class TfjsEngine implements PolicyEngine {
     private readonly backend: TfjsBackend,
     readonly shape: ModelShape,
     private readonly limit: number,
+    private readonly poolBytes: number,
   ) {
     this.layout = parameterLayout(shape);
   }
@@ -103,11 +110,15 @@ class TfjsEngine implements PolicyEngine {
   async decode(role: ModelRole, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
     const { weights } = await this.model(role);
     const contexts = this.slots.get(role) ?? new ContextSlots(this.shape);
-    return contexts.decode(weights, jobs, options, this.limit);
+    const results = await contexts.decode(weights, jobs, options, this.limit);
+    this.backend.trim(this.poolBytes);
+    return results;
   }
 
   async score(role: ModelRole, rows: PackedRows): Promise<Scores> {
-    return scoreRows(await this.model(role), this.shape, rows, this.limit);
+    const scores = await scoreRows(await this.model(role), this.shape, rows, this.limit);
+    this.backend.trim(this.poolBytes);
+    return scores;
   }
 
   async advantages(
@@ -178,6 +189,7 @@ class TfjsEngine implements PolicyEngine {
       return await use(step, { ...stats, loss: step.loss, gradNorm, nonFinite });
     } finally {
       for (const gradient of step.gradients.values()) gradient.dispose();
+      this.backend.trim(this.poolBytes);
     }
   }
 }
