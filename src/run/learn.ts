@@ -5,7 +5,7 @@ import { explainedVariance } from '../core/metrics';
 import type { Alarm } from '../core/protocol';
 import { RandomStream } from '../core/rng';
 import type { Rollout } from '../core/trajectory';
-import type { LossOptions, OptimiserOptions, PolicyEngine, UpdateStats } from '../model/engine';
+import type { LossOptions, OptimiserOptions, PolicyEngine, UpdateBatch, UpdateStats } from '../model/engine';
 import { advantageBatch, packRollouts, selectRollouts, type TokenArrays, type TrainingRows, writeBack } from './batch';
 import type { Gate } from './rollout';
 
@@ -55,7 +55,7 @@ export async function learn(rollouts: readonly Rollout[], options: LearnOptions)
       code: 'ratio-not-one',
       message: `Before the update ρ should be 1 for every trained token; it is off by ${ratioError.toExponential(2)}.`,
     });
-  if (options.iteration === 0) await pretrainCritic(rows, rollouts, options);
+  if (options.iteration === 0) await pretrainCritic(rows, rollouts, alarms, options);
   const values = await currentValues(rows, options);
   const raw = await rawAdvantages(rows, rollouts, values, options);
   const policyToken = policyTokens(rows, config);
@@ -106,9 +106,8 @@ async function recompute(
   let count = 0;
   for (let p = 0; p < logp.length; p++) {
     if (!policy[p]) continue;
-    const error = Math.abs(Math.exp(logp[p]! - rows.oldLogp[p]!) - 1);
-    // Written so that a NaN becomes the worst.
-    if (!(error <= worst)) worst = error;
+    // Math.max keeps a NaN once it has met one.
+    worst = Math.max(worst, Math.abs(Math.exp(logp[p]! - rows.oldLogp[p]!) - 1));
     sum += entropy[p]!;
     count++;
   }
@@ -125,9 +124,12 @@ function policyTokens(rows: TrainingRows, config: RunConfig): Uint8Array {
   return flags;
 }
 
+/** V of each trainable token before the iteration's updates. */
 async function currentValues(rows: TrainingRows, { engine, config }: LearnOptions): Promise<Float32Array> {
   if (config.advantage === 'outcome') return new Float32Array(rows.trainable.length);
-  return config.critic === 'separate' ? (await engine.score('critic', rows)).values : rows.decodeValues;
+  if (config.critic === 'separate') return (await engine.score('critic', rows)).values;
+  // A frozen writer decoded the summaries: its value head is that of the base, not the critic that is being trained.
+  return config.trainSummary === 'frozen' ? (await engine.score('policy', rows)).values : rows.decodeValues;
 }
 
 async function rawAdvantages(
@@ -221,22 +223,16 @@ async function update(
   options: LearnOptions,
 ): Promise<{ stats: UpdateStats | null; valueLoss: number }> {
   const { config, engine, iteration, gate } = options;
-  const rollouts = rows.rolloutStart.length - 1;
   const separate = config.critic === 'separate' && config.advantage !== 'outcome';
   const policy: UpdateStats[] = [];
   const critic: UpdateStats[] = [];
   let stopped = skip;
   for (let epoch = 0; epoch < config.epochs; epoch++) {
     if (!stopped)
-      for (const chosen of minibatches(rollouts, options, epoch)) {
+      for (const batch of batches(rows, tokens, options, epoch)) {
         await gate();
         const rate = learningRateAt(config.learningRate, config, iteration);
-        const stats = await engine.update(
-          'policy',
-          selectRollouts(rows, tokens, chosen),
-          policyLoss(config),
-          optimiser(config, rate),
-        );
+        const stats = await engine.update('policy', batch, policyLoss(config), optimiser(config, rate));
         policy.push(stats);
         if (stats.nonFinite) {
           alarms.push({
@@ -255,7 +251,9 @@ async function update(
       }
     if (!separate) continue;
     for (let v = 0; v < config.valueUpdates; v++)
-      critic.push(...(await criticPass(rows, tokens, 64 + epoch * config.valueUpdates + v, alarms, options)));
+      critic.push(
+        ...(await criticPass(rows, tokens, criticLoss(config), 64 + epoch * config.valueUpdates + v, alarms, options)),
+      );
   }
   const valueStats = separate ? critic : policy;
   return {
@@ -268,24 +266,36 @@ async function update(
   };
 }
 
+/** The minibatches of a pass; one whose rollouts hold no sampled token at all has nothing to teach and is left out. */
+function* batches(
+  rows: TrainingRows,
+  tokens: TokenArrays,
+  options: LearnOptions,
+  pass: number,
+): Generator<UpdateBatch> {
+  for (const chosen of minibatches(rows.rolloutStart.length - 1, options, pass)) {
+    const batch = selectRollouts(rows, tokens, chosen);
+    if (batch.trainable.length > 0) yield batch;
+  }
+}
+
+/** @param most optimiser steps after which the pass ends early */
 async function criticPass(
   rows: TrainingRows,
   tokens: TokenArrays,
+  loss: LossOptions,
   pass: number,
   alarms: Alarm[],
   options: LearnOptions,
+  most = Number.POSITIVE_INFINITY,
 ): Promise<UpdateStats[]> {
   const { config, engine, gate, iteration } = options;
   const done: UpdateStats[] = [];
-  for (const chosen of minibatches(rows.rolloutStart.length - 1, options, pass)) {
+  for (const batch of batches(rows, tokens, options, pass)) {
+    if (done.length >= most) break;
     await gate();
     const rate = learningRateAt(config.criticLearningRate, config, iteration);
-    const stats = await engine.update(
-      'critic',
-      selectRollouts(rows, tokens, chosen),
-      criticLoss(config),
-      optimiser(config, rate),
-    );
+    const stats = await engine.update('critic', batch, loss, optimiser(config, rate));
     if (stats.nonFinite)
       alarms.push({ code: 'non-finite', message: 'A critic update held a NaN or an infinity and was not applied.' });
     done.push(stats);
@@ -294,14 +304,21 @@ async function criticPass(
 }
 
 /** `valuePretrain` critic steps on the first iteration's rollouts, towards the targets that a zero critic gives. */
-async function pretrainCritic(rows: TrainingRows, rollouts: readonly Rollout[], options: LearnOptions): Promise<void> {
+async function pretrainCritic(
+  rows: TrainingRows,
+  rollouts: readonly Rollout[],
+  alarms: Alarm[],
+  options: LearnOptions,
+): Promise<void> {
   const { config } = options;
-  if (config.critic !== 'separate' || config.advantage === 'outcome' || config.valuePretrain === 0) return;
+  if (config.critic !== 'separate' || config.advantage === 'outcome' || rows.trainable.length === 0) return;
   const zero = new Float32Array(rows.trainable.length);
   const { targets } = await rawAdvantages(rows, rollouts, zero, options);
   const tokens: TokenArrays = { oldLogp: rows.oldLogp, advantages: zero, targets, oldValues: zero };
-  for (let done = 0, pass = 128; done < config.valuePretrain; pass++)
-    done += (await criticPass(rows, tokens, pass, [], options)).length;
+  // Without the value clip: it bounds how far an iteration moves V, and would hold all of these steps near 0.
+  const loss = { ...criticLoss(config), valueClip: 0 };
+  for (let left = config.valuePretrain, pass = 128; left > 0; pass++)
+    left -= (await criticPass(rows, tokens, loss, pass, alarms, options, left)).length;
 }
 
 function weighted(

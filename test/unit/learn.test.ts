@@ -1,0 +1,144 @@
+/** What an iteration asks of its engine, with an engine that only answers: no device, no model. */
+import { describe, expect, test } from 'vitest';
+import { computeAdvantages } from '../../src/core/advantages';
+import { type PartialConfig, parseConfig } from '../../src/core/config';
+import type { Rollout, Segment, SegmentKind } from '../../src/core/trajectory';
+import type {
+  LossOptions,
+  ModelRole,
+  PackedRows,
+  PolicyEngine,
+  UpdateBatch,
+  UpdateStats,
+} from '../../src/model/engine';
+import { learn } from '../../src/run/learn';
+
+/** Two context tokens, then sampled ones; the decoder's log-prob is −1, its value 0.25. */
+function segmentOf(kind: SegmentKind, sampled: number): Segment {
+  const mask = Uint8Array.from({ length: 2 + sampled }, (_, i) => (i < 2 ? 0 : 1));
+  const under = (x: number) => Float32Array.from(mask, (m) => (m ? x : 0));
+  return {
+    kind,
+    ids: new Uint16Array(mask.length),
+    mask,
+    contextLength: 2,
+    logp: under(-1),
+    values: under(0.25),
+    advantages: new Float32Array(mask.length),
+    targets: new Float32Array(mask.length),
+  };
+}
+
+const rolloutOf = (segments: Segment[], reward = 1) => ({ segments, reward }) as unknown as Rollout;
+const compacted = () => rolloutOf([segmentOf('execution', 3), segmentOf('summary', 2), segmentOf('execution', 2)]);
+
+const calm: UpdateStats = {
+  loss: 0,
+  policyLoss: 0,
+  valueLoss: 0,
+  entropy: 0,
+  kl: 0,
+  clipFraction: 0,
+  maxRatioError: 0,
+  gradNorm: 0,
+  policyTokens: 1,
+  valueTokens: 1,
+  nonFinite: false,
+};
+
+interface Update {
+  readonly role: ModelRole;
+  readonly batch: UpdateBatch;
+  readonly loss: LossOptions;
+}
+
+/** Learns once. @param logp what a forward pass says of trainable token p */
+async function learnOnce(rollouts: Rollout[], partial: PartialConfig, logp: (p: number) => number = () => -1) {
+  const updates: Update[] = [];
+  const value: Record<ModelRole, number> = { policy: 0.75, critic: 0.5, reference: 0, writer: 0.25 };
+  const engine = {
+    score: async (role: ModelRole, { trainable }: PackedRows) => ({
+      logp: Float32Array.from(trainable, (_, p) => logp(p)),
+      entropy: new Float32Array(trainable.length),
+      values: new Float32Array(trainable.length).fill(value[role]),
+    }),
+    advantages: async (...args: Parameters<typeof computeAdvantages>) => {
+      const { advantages, targets } = computeAdvantages(...args);
+      return { advantages: Float32Array.from(advantages), targets: Float32Array.from(targets) };
+    },
+    update: async (role: ModelRole, batch: UpdateBatch, loss: LossOptions) => {
+      updates.push({ role, batch, loss });
+      return calm;
+    },
+  } as unknown as PolicyEngine;
+  const config = parseConfig({ episodes: rollouts.length, minibatches: 1, ...partial });
+  const quiet = async () => {};
+  const result = await learn(rollouts, { engine, config, seed: 1, iteration: 0, gate: quiet, onPhase: quiet });
+  return { result, updates };
+}
+
+describe('values that advantages are computed from', () => {
+  const valuesOf = (rollout: Rollout) => rollout.segments.map((s) => s.values[2]);
+
+  test('shared critic: those seen while decoding', async () => {
+    const rollout = compacted();
+    await learnOnce([rollout], { critic: 'shared' });
+    expect(valuesOf(rollout)).toEqual([0.25, 0.25, 0.25]);
+  });
+
+  test('shared critic, summaries by a frozen writer: those of the policy, not of the writer', async () => {
+    const rollout = compacted();
+    const { updates } = await learnOnce([rollout], { critic: 'shared', trainSummary: 'frozen' });
+    expect(valuesOf(rollout)).toEqual([0.75, 0.75, 0.75]);
+    expect([...updates[0]!.batch.oldValues]).toEqual(new Array(7).fill(0.75));
+  });
+
+  test('separate critic: those of the critic', async () => {
+    const rollout = compacted();
+    await learnOnce([rollout], { critic: 'separate', valuePretrain: 0 });
+    expect(valuesOf(rollout)).toEqual([0.5, 0.5, 0.5]);
+  });
+});
+
+describe('ρ before the first update', () => {
+  test('one NaN among good tokens raises the alarm', async () => {
+    const { result } = await learnOnce([compacted()], { critic: 'shared' }, (p) => (p === 1 ? Number.NaN : -1));
+    expect(result.ratioError).toBeNaN();
+    expect(result.alarms.map((a) => a.code)).toContain('ratio-not-one');
+  });
+
+  test.each(['masked', 'frozen'] as const)('%s: summary tokens are not looked at', async (trainSummary) => {
+    // Tokens 3 and 4 are the summary's.
+    const off = (p: number) => (p === 3 || p === 4 ? -2 : -1);
+    const { result } = await learnOnce([compacted()], { critic: 'shared', trainSummary }, off);
+    expect(result.ratioError).toBe(0);
+    expect(result.policyTokens).toBe(5);
+    expect((await learnOnce([compacted()], { critic: 'shared' }, off)).result.ratioError).toBeGreaterThan(0.5);
+  });
+});
+
+describe('value pretraining', () => {
+  const four = () => Array.from({ length: 4 }, compacted);
+  const separate: PartialConfig = { critic: 'separate', minibatches: 4, valueUpdates: 0, valuePretrain: 50 };
+
+  test('is exactly as many steps as asked for, whatever the minibatches', async () => {
+    const { updates } = await learnOnce(four(), separate);
+    expect(updates.filter((u) => u.role === 'critic')).toHaveLength(50);
+  });
+
+  test('is not held back by the value clip, which the updates after it keep', async () => {
+    const { updates } = await learnOnce(four(), { ...separate, valueUpdates: 1, valueClip: 0.2 });
+    const clips = updates.filter((u) => u.role === 'critic').map((u) => u.loss.valueClip);
+    expect(clips).toEqual([...new Array(50).fill(0), ...new Array(4).fill(0.2)]);
+  });
+});
+
+test('rollouts that ended before a token was sampled are passed over', async () => {
+  const empty = () => rolloutOf([], 0);
+  const some = await learnOnce([empty(), compacted(), empty(), empty()], { critic: 'separate', minibatches: 4 });
+  expect(some.updates.length).toBeGreaterThan(0);
+  expect(some.updates.every((u) => u.batch.trainable.length === 7)).toBe(true);
+  const none = await learnOnce([empty(), empty()], { critic: 'separate', minibatches: 2 });
+  expect(none.updates).toEqual([]);
+  expect(none.result.stats).toBeNull();
+});
