@@ -150,21 +150,3 @@ export function scaleAdvantages(
   const divisor = Math.max(Math.sqrt(squares / Math.max(1, count)), RMS_FLOOR);
   return out.map((advantage) => advantage / divisor);
 }
-
-/**
- * Mean Â of all tokens in the first segments, in the second ones, …: Eq. 14 makes E[Â] depend on the future length.
- * @returns one mean per segment index that occurs
- */
-export function meanAdvantageBySegment(advantages: Numbers, trainableStart: Numbers, rolloutStart: Numbers): number[] {
-  const sums: number[] = [];
-  const counts: number[] = [];
-  for (let n = 0; n + 1 < rolloutStart.length; n++)
-    for (let row = rolloutStart[n]!; row < rolloutStart[n + 1]!; row++) {
-      const index = row - rolloutStart[n]!;
-      for (let p = trainableStart[row]!; p < trainableStart[row + 1]!; p++) {
-        sums[index] = (sums[index] ?? 0) + advantages[p]!;
-        counts[index] = (counts[index] ?? 0) + 1;
-      }
-    }
-  return Array.from(sums, (total, i) => (counts[i] === undefined ? 0 : total! / counts[i]!));
-}
