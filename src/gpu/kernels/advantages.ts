@@ -11,7 +11,7 @@ import {
   readBack,
   whole,
 } from '../kernel';
-import { laneGrid } from './loss-layout';
+import { laneGrid } from './grid';
 
 export const advantages: KernelDescriptor = {
   name: 'advantages',

@@ -1,6 +1,6 @@
 import code from '../../../shaders/gradient-norm.wgsl?raw';
 import type { GpuSlice, Kernel, KernelDescriptor, Recorder } from '../kernel';
-import { WORKGROUP } from './loss-layout';
+import { WORKGROUP } from './grid';
 
 export const gradientNorm: KernelDescriptor = {
   name: 'gradient-norm',

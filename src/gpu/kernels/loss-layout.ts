@@ -4,6 +4,7 @@
  */
 import { LabError } from '../../core/errors';
 import type { LossBatch, LossOptions, LossStats, Numbers } from '../../core/training-types';
+import { WORKGROUP } from './grid';
 
 /** Index of each array of P floats in `planes`. The last two are written by the kernel `loss-weights`. */
 export const lossPlanes = {
@@ -23,16 +24,6 @@ const MAX_REDUCE_LANES = 1024;
 
 /** Index of the non-finite count (u32) in the record of `reduce-stats`: Adam leaves the parameters alone unless it is 0. */
 export const NON_FINITE_WORD = 10;
-
-/** Lanes of a workgroup of every kernel here. */
-export const WORKGROUP = 64;
-
-/** Workgroups for `lanes` lanes of 64, wrapped at the limit of a dimension, and the lanes a line then has. */
-export function laneGrid(lanes: number): { workgroups: [number, number]; gridWidth: number } {
-  const groups = Math.ceil(lanes / WORKGROUP);
-  const x = Math.min(groups, 65535);
-  return { workgroups: [x, x === 0 ? 0 : Math.ceil(groups / x)], gridWidth: x * WORKGROUP };
-}
 
 /** Lanes of the first stage of `reduce-stats` for P tokens: a multiple of 64, a function of P alone. */
 export function reduceLanes(tokens: number): number {

@@ -1,7 +1,7 @@
 import code from '../../../shaders/loss-weights.wgsl?raw';
 import type { LossNorm, LossOptions } from '../../core/training-types';
 import type { GpuSlice, Kernel, KernelDescriptor, Recorder } from '../kernel';
-import { laneGrid } from './loss-layout';
+import { laneGrid } from './grid';
 
 export const lossWeights: KernelDescriptor = {
   name: 'loss-weights',

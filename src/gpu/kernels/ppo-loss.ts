@@ -1,7 +1,7 @@
 import code from '../../../shaders/ppo-loss.wgsl?raw';
 import type { LossOptions } from '../../core/training-types';
 import { f32, type GpuSlice, type Kernel, type KernelDescriptor, type Recorder } from '../kernel';
-import { laneGrid } from './loss-layout';
+import { laneGrid } from './grid';
 
 export const ppoLoss: KernelDescriptor = {
   name: 'ppo-loss',

@@ -1,6 +1,7 @@
 import code from '../../../shaders/reduce-stats.wgsl?raw';
 import type { GpuSlice, Kernel, KernelDescriptor, Recorder } from '../kernel';
-import { reduceLanes, WORKGROUP } from './loss-layout';
+import { WORKGROUP } from './grid';
+import { reduceLanes } from './loss-layout';
 
 export const reduceStats: KernelDescriptor = {
   name: 'reduce-stats',
