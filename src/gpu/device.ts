@@ -29,10 +29,31 @@ const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query', 'shader-f1
 /** A device with bookkeeping. Create with `acquireDevice`; `dispose` destroys it. */
 export class GpuContext {
   private allocated = 0;
+  private refusal: string | null = null;
   constructor(
     readonly device: GPUDevice,
     readonly adapter: AdapterSummary,
-  ) {}
+  ) {
+    device.addEventListener('uncapturederror', ({ error }) => {
+      this.refusal ??= error.message;
+    });
+  }
+  /**
+   * WebGPU skips what it refuses (a binding that is too large, no memory left) and goes on: what is read afterwards is
+   * wrong without a word. So every read-back asks here.
+   * @throws `gpu.refused` with the first refusal since the last call
+   */
+  requireHealthy(): void {
+    const got = this.refusal;
+    this.refusal = null;
+    if (got !== null)
+      throw new LabError({
+        code: 'gpu.refused',
+        what: 'The graphics device refused an operation, so its results cannot be used',
+        got: got.slice(0, 300),
+        fix: 'Lower episodes, microBatchTokens or the model size if it lacks memory; otherwise reload. Saved iterations are kept.',
+      });
+  }
   /** Bytes of all living buffers made by `createBuffer`. */
   get bytes(): number {
     return this.allocated;

@@ -220,7 +220,10 @@ function packParams(values: readonly ParamValue[]): Uint8Array {
   return new Uint8Array(bytes.buffer);
 }
 
-/** Copies slices to the host in one map. Pending work in the queue finishes first. */
+/**
+ * Copies slices to the host in one map. Pending work in the queue finishes first.
+ * @throws `gpu.refused` when the device refused any of it
+ */
 export async function readBack(context: GpuContext, slices: readonly GpuSlice[]): Promise<ArrayBuffer[]> {
   const total = slices.reduce((n, s) => n + s.size, 0);
   const staging = context.createBuffer('read-back', total, GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ);
@@ -233,6 +236,7 @@ export async function readBack(context: GpuContext, slices: readonly GpuSlice[])
     }
     context.device.queue.submit([encoder.finish()]);
     await staging.mapAsync(GPUMapMode.READ);
+    context.requireHealthy();
     const mapped = staging.getMappedRange();
     at = 0;
     return slices.map((s) => {
