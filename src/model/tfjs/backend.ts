@@ -2,9 +2,10 @@
  * tfjs on our own GPUDevice. tfjs keeps one backend object per name for the whole process, so one device at a time can
  * be behind it; engines on the same device share it.
  */
-import '@tensorflow/tfjs-core/dist/register_all_gradients';
 import { WebGPUBackend } from '@tensorflow/tfjs-backend-webgpu';
 import * as tf from '@tensorflow/tfjs-core';
+// After the core, whose flags it reads while loading.
+import '@tensorflow/tfjs-core/dist/register_all_gradients';
 import { LabError } from '../../core/errors';
 import type { GpuContext } from '../../gpu/device';
 
