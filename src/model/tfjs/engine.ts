@@ -36,7 +36,7 @@ export interface TfjsEngineOptions {
   readonly poolBytes?: number;
 }
 
-/** Autodiff keeps every intermediate of a micro-batch: about 50 kB a token for the quick model. */
+/** Autodiff keeps every intermediate of a micro-batch: about 40 kB a token for the quick model. */
 const MAX_MICRO_BATCH_TOKENS = 4096;
 
 /**
