@@ -184,8 +184,8 @@ export interface DeviceReport {
 }
 
 /**
- * The trainer worker as the page sees it, over Comlink (src/run/client.ts). One run at a time; `start` while another run is
- * active pauses that one first.
+ * The trainer worker as the page sees it, over Comlink (src/run/client.ts). One run at a time; `start`, or `resume` of
+ * another run, first ends the active one, which can be resumed from its last saved iteration.
  */
 export interface TrainerApi {
   device(): Promise<DeviceReport>;
@@ -193,7 +193,7 @@ export interface TrainerApi {
   subscribe(listener: (event: TrainerEvent) => void): Promise<void>;
   /** Starts a run and resolves with its id once it is recorded. */
   start(request: { config: unknown; seed: number; preset: string | null }): Promise<string>;
-  /** Continues a stored run from its last completed iteration. */
+  /** Continues the active run if it is paused, or a stored run from its last saved iteration. */
   resume(runId: string): Promise<void>;
   pause(): Promise<void>;
   /** Runs until the next phase ends, then pauses again. Starts nothing when no run is active. */

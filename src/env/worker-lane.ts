@@ -1,4 +1,5 @@
 /** One terminal worker and everything needed to rebuild it. */
+import { Turns } from '../core/turns';
 import type { Lane } from './lane';
 import type { TaskInstance } from './task';
 import type { TerminalResult } from './terminal';
@@ -26,7 +27,7 @@ export class WorkerLane implements Lane {
   kills = 0;
   private readonly environments = new Map<number, Environment>();
   private handle: WorkerHandle | undefined;
-  private queue: Promise<unknown> = Promise.resolve();
+  private readonly turns = new Turns();
   private closed = false;
 
   constructor(
@@ -35,7 +36,7 @@ export class WorkerLane implements Lane {
   ) {}
 
   open(batch: readonly OpenRequest[]): Promise<void> {
-    return this.serve(async () => {
+    return this.turns.take(async () => {
       for (const { env, task } of batch) this.environments.set(env, { task, log: [], dead: false });
       const open = (entries: readonly OpenRequest[]) => this.call(entries.length, (s) => s.open(entries));
       // A worker that fails here fails for a reason of its own (it cannot be loaded): once more, then the caller is told.
@@ -58,7 +59,7 @@ export class WorkerLane implements Lane {
   }
 
   release(envs: readonly number[]): Promise<void> {
-    return this.serve(async () => {
+    return this.turns.take(async () => {
       for (const env of envs) this.environments.delete(env);
       await this.call(envs.length, (s) => s.release(envs)).catch(() => this.restart());
     });
@@ -78,7 +79,7 @@ export class WorkerLane implements Lane {
     whenDead: R,
     done: (entry: Q) => void = () => {},
   ): Promise<R[]> {
-    return this.serve(async () => {
+    return this.turns.take(async () => {
       const isDead = ({ env }: Q) => this.environments.get(env)?.dead === true;
       const alive = batch.filter((entry) => !isDead(entry));
       const answers = new Map<Q, R>();
@@ -142,12 +143,6 @@ export class WorkerLane implements Lane {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  private serve<R>(action: () => Promise<R>): Promise<R> {
-    const result = this.queue.then(action);
-    this.queue = result.catch(() => {});
-    return result;
   }
 }
 

@@ -11,9 +11,11 @@ import type {
   RunSummary,
   TrainerApi,
   TrainerEvent,
+  TrainerStatus,
 } from '../core/protocol';
 import { decode } from '../core/tokenizer';
 import type { Rollout } from '../core/trajectory';
+import { Turns } from '../core/turns';
 import type { TerminalPool } from '../env/pool';
 import { createBrowserPool } from '../env/pool-browser';
 import { acquireDevice, type GpuContext } from '../gpu/device';
@@ -24,12 +26,23 @@ import { writeModel } from './model-file';
 import { createEngine, loadBase } from './session';
 import { Trainer } from './trainer';
 
-/** A run in progress with what it holds. */
+/** A run in progress. */
 interface Active {
   readonly header: RunHeader;
   readonly trainer: Trainer;
+  /** Resolves when the run has ended and let go of what it held. */
   readonly done: Promise<void>;
+  readonly fate: Fate;
 }
+
+interface Fate {
+  /** On its way out: it can only be loaded anew. */
+  ending: boolean;
+  /** Its device was lost: whatever fails after that is a consequence. */
+  lost: boolean;
+}
+
+const ENDED: ReadonlySet<TrainerStatus> = new Set(['finished', 'stopped', 'failed']);
 
 const baseUrl = (name: string) => new URL(`${import.meta.env.BASE_URL}bases/${name}.safetensors`, siteRoot());
 
@@ -48,6 +61,8 @@ class TrainerService implements TrainerApi {
   private context: Promise<GpuContext> | null = null;
   private readonly store: Promise<Store> = openStore();
   private active: Active | null = null;
+  /** Runs begin and end one at a time: two calls at once must not leave two runs on the device. */
+  private readonly turns = new Turns();
 
   async device(): Promise<DeviceReport> {
     try {
@@ -69,42 +84,48 @@ class TrainerService implements TrainerApi {
     this.listener = listener;
   }
 
-  async start(request: { config: unknown; seed: number; preset: string | null }): Promise<string> {
-    const config = parseConfig(request.config);
-    const seed = parseSeed(request.seed);
-    await this.release();
-    const context = await this.gpu();
-    const createdAt = new Date().toISOString();
-    const header: RunHeader = {
-      runId: `${createdAt.replace(/[^0-9]/g, '').slice(0, 17)}-${crypto.randomUUID().slice(0, 8)}`,
-      config,
-      seed,
-      preset: request.preset,
-      createdAt,
-      adapter: describe(context),
-      engine: config.engine,
-      build,
-    };
-    await (await this.store).saveHeader(header);
-    await this.launch(header, context, null);
-    return header.runId;
+  start(request: { config: unknown; seed: number; preset: string | null }): Promise<string> {
+    return this.turns.take(async () => {
+      const config = parseConfig(request.config);
+      const seed = parseSeed(request.seed);
+      await this.release();
+      const context = await this.gpu();
+      const createdAt = new Date().toISOString();
+      const header: RunHeader = {
+        runId: `${createdAt.replace(/[^0-9]/g, '').slice(0, 17)}-${crypto.randomUUID().slice(0, 8)}`,
+        config,
+        seed,
+        preset: request.preset,
+        createdAt,
+        adapter: describe(context),
+        engine: config.engine,
+        build,
+      };
+      await (await this.store).saveHeader(header);
+      await this.launch(header, context, null);
+      return header.runId;
+    });
   }
 
-  async resume(runId: string): Promise<void> {
-    if (this.active?.header.runId === runId) {
-      this.active.trainer.resume();
-      return;
-    }
-    await this.release();
-    const stored = await (await this.store).loadRun(runId);
-    if (!stored)
-      throw new LabError({
-        code: 'run.unknown',
-        what: 'There is no such run',
-        where: runId,
-        fix: 'Choose a run from the list.',
-      });
-    await this.launch(stored.header, await this.gpu(), stored.checkpoint);
+  resume(runId: string): Promise<void> {
+    return this.turns.take(async () => {
+      if (this.active?.header.runId === runId && !this.active.fate.ending) {
+        this.active.trainer.resume();
+        return;
+      }
+      await this.release();
+      const stored = await (await this.store).loadRun(runId);
+      if (!stored)
+        throw new LabError({
+          code: 'run.unknown',
+          what: 'There is no such run',
+          where: runId,
+          fix: 'Choose a run from the list.',
+        });
+      // Parsed again: the run may have been stored by a build with other configuration keys.
+      const header = { ...stored.header, config: parseConfig(stored.header.config) };
+      await this.launch(header, await this.gpu(), stored.checkpoint);
+    });
   }
 
   async pause(): Promise<void> {
@@ -113,8 +134,8 @@ class TrainerService implements TrainerApi {
   async step(): Promise<void> {
     this.active?.trainer.step();
   }
-  async stop(): Promise<void> {
-    await this.release();
+  stop(): Promise<void> {
+    return this.turns.take(() => this.release());
   }
   async listRuns(): Promise<RunSummary[]> {
     return (await this.store).listRuns();
@@ -142,9 +163,11 @@ class TrainerService implements TrainerApi {
     const bytes = writeModel(shape, checkpoint.policy.parameters, provenance(header, checkpoint));
     return new Blob([bytes], { type: 'application/octet-stream' });
   }
-  async deleteRun(runId: string): Promise<void> {
-    if (this.active?.header.runId === runId) await this.release();
-    await (await this.store).deleteRun(runId);
+  deleteRun(runId: string): Promise<void> {
+    return this.turns.take(async () => {
+      if (this.active?.header.runId === runId) await this.release();
+      await (await this.store).deleteRun(runId);
+    });
   }
 
   /** The device, asked for once; a failed request may be tried again, a lost device is replaced. */
@@ -155,6 +178,8 @@ class TrainerService implements TrainerApi {
           this.context = null;
           const run = this.active;
           if (!run || info.reason === 'destroyed') return;
+          run.fate.ending = true;
+          run.fate.lost = true;
           run.trainer.stop();
           this.listener({
             type: 'failed',
@@ -190,12 +215,16 @@ class TrainerService implements TrainerApi {
       const { shape, parameters } = await loadBase(header.config, header.seed, fetchBase);
       held.pool = await createBrowserPool({ workers: header.config.terminalWorkers });
       held.engine = await createEngine(context, shape, header.config);
+      const fate: Fate = { ending: false, lost: false };
       const trainer = new Trainer(header, {
         engine: held.engine,
         pool: held.pool,
         sink: await this.store,
         base: parameters,
-        emit: (event) => this.listener(event),
+        emit: (event) => {
+          if (event.type === 'progress' && ENDED.has(event.progress.status)) fate.ending = true;
+          if (event.type !== 'failed' || !fate.lost) this.listener(event);
+        },
         now: () => performance.now(),
       });
       // The trainer itself reports how it failed.
@@ -203,9 +232,11 @@ class TrainerService implements TrainerApi {
         () => {},
         () => {},
       );
-      this.active = { header, trainer, done: done.then(() => this.close(held)) };
+      this.active = { header, trainer, fate, done: done.then(() => this.close(held)) };
     } catch (thrown) {
       await this.close(held);
+      // A run that never began is not to be listed as one that waits.
+      if (!checkpoint) await (await this.store).saveStatus(header.runId, 'failed').catch(() => {});
       throw thrown;
     }
   }

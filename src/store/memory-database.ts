@@ -1,5 +1,6 @@
 /** The database in memory: for private windows without storage, and for tests without a browser. */
 import type { LabErrorParts } from '../core/errors';
+import { Turns } from '../core/turns';
 import type { Database, Key, Transaction } from './database';
 import type { TableName, TableRows } from './schema';
 import { quotaError } from './store-errors';
@@ -14,8 +15,8 @@ type Table = Map<string, Entry>;
 export class MemoryDatabase implements Database {
   private readonly tables = new Map<TableName, Table>();
   private usedBytes = 0;
-  /** The transaction before; transactions run one after another, as IndexedDB's do on the same tables. */
-  private last: Promise<unknown> = Promise.resolve();
+  /** Transactions run one after another, as IndexedDB's do on the same tables. */
+  private readonly turns = new Turns();
 
   /**
    * @param volatile why there is no disk
@@ -27,11 +28,11 @@ export class MemoryDatabase implements Database {
   ) {}
 
   read<R>(_tables: readonly TableName[], work: (transaction: Transaction) => Promise<R>): Promise<R> {
-    return this.enqueue(() => work(new MemoryTransaction(this.tables)));
+    return this.turns.take(() => work(new MemoryTransaction(this.tables)));
   }
 
   write<R>(_tables: readonly TableName[], work: (transaction: Transaction) => Promise<R>): Promise<R> {
-    return this.enqueue(async () => {
+    return this.turns.take(async () => {
       const transaction = new MemoryTransaction(this.tables);
       try {
         const result = await work(transaction);
@@ -52,12 +53,6 @@ export class MemoryDatabase implements Database {
   }
 
   close(): void {}
-
-  private enqueue<R>(work: () => Promise<R>): Promise<R> {
-    const next = this.last.then(work);
-    this.last = next.catch(() => {});
-    return next;
-  }
 }
 
 class MemoryTransaction implements Transaction {

@@ -3,6 +3,7 @@
  * given with every call.
  */
 import { LabError } from '../../core/errors';
+import { Turns } from '../../core/turns';
 import type { GpuContext } from '../../gpu/device';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
@@ -25,7 +26,7 @@ export interface DecoderOptions {
 export class Decoder {
   private filled = new Uint32Array(0);
   private positions = 0;
-  private tail: Promise<unknown> = Promise.resolve();
+  private readonly turns = new Turns();
 
   private constructor(
     private readonly shape: ModelShape,
@@ -87,9 +88,7 @@ export class Decoder {
    * @throws see `checkJobs`; nothing has run then
    */
   decode(parameters: GPUBuffer, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
-    const result = this.tail.then(() => this.decodeNow(parameters, jobs, options));
-    this.tail = result.catch(() => undefined);
-    return result;
+    return this.turns.take(() => this.decodeNow(parameters, jobs, options));
   }
 
   dispose(): void {
