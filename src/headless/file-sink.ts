@@ -2,9 +2,10 @@
  * A run as files: config.json, metrics.jsonl, trajectories.jsonl, checkpoint.safetensors, policy.safetensors. An iteration is durable
  * once its checkpoint is renamed into place; lines of an iteration that was cut off before that are dropped on resume.
  */
-import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdir, open, readFile, rename, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseConfig, parseSeed } from '../core/config';
 import { LabError } from '../core/errors';
 import type { Checkpoint, IterationRecord, RunHeader, Sink, TrainerStatus } from '../core/protocol';
 import { decode } from '../core/tokenizer';
@@ -95,20 +96,21 @@ export class FileSink implements Sink {
   /** Also cuts metrics and trajectories back to the checkpoint, so that a resumed run appends to what it continues. */
   async loadRun(): Promise<{ header: RunHeader; records: IterationRecord[]; checkpoint: Checkpoint | null } | null> {
     if (!existsSync(this.at('header'))) return null;
-    const header = JSON.parse(await readFile(this.at('header'), 'utf8')) as RunHeader;
+    const header = parseHeader(await readFile(this.at('header'), 'utf8'), this.at('header'));
     const checkpoint = await this.loadCheckpoint();
     const done = checkpoint?.iteration ?? 0;
-    const records = await this.cut('metrics', (line) => (line as { iteration: number }).iteration < done);
-    await this.cut('trajectories', (line) => (line as { iteration: number }).iteration < done);
-    return { header, records: records as IterationRecord[], checkpoint };
+    const records: IterationRecord[] = [];
+    await cutLines(this.at('metrics'), done, (record) => records.push(record as unknown as IterationRecord));
+    await cutLines(this.at('trajectories'), done);
+    return { header, records, checkpoint };
   }
 
   private async loadCheckpoint(): Promise<Checkpoint | null> {
     if (!existsSync(this.at('checkpoint'))) return null;
     const { models, metadata } = readTrainingState(await readFile(this.at('checkpoint')), this.at('checkpoint'));
-    const counters = JSON.parse(metadata.get('counters') ?? '{}') as Omit<Checkpoint, 'policy' | 'critic'>;
+    const counters = parseCounters(metadata.get('counters'));
     const { policy } = models;
-    if (!policy || !Number.isInteger(counters.iteration))
+    if (!policy || !counters)
       throw new LabError({
         code: 'run.checkpoint',
         what: 'The checkpoint holds no policy or no counters',
@@ -118,23 +120,103 @@ export class FileSink implements Sink {
       });
     return { ...counters, policy, critic: models.critic ?? null };
   }
+}
 
-  private async cut(file: 'metrics' | 'trajectories', keep: (line: unknown) => boolean): Promise<unknown[]> {
-    if (!existsSync(this.at(file))) return [];
-    const lines = (await readFile(this.at(file), 'utf8')).split('\n').filter(Boolean);
-    const kept: { text: string; value: unknown }[] = [];
-    for (const text of lines) {
-      let value: unknown;
-      try {
-        value = JSON.parse(text);
-      } catch {
-        break; // The last line of a run that was cut off while writing it.
-      }
-      if (keep(value)) kept.push({ text, value });
-    }
-    if (kept.length < lines.length) await writeFile(this.at(file), kept.map((k) => `${k.text}\n`).join(''));
-    return kept.map((k) => k.value);
+/** The counters of a checkpoint; null when they are not ours. */
+function parseCounters(text: string | undefined): Omit<Checkpoint, 'policy' | 'critic'> | null {
+  try {
+    const counters = JSON.parse(text ?? '') as Omit<Checkpoint, 'policy' | 'critic'>;
+    const { iteration, envTokens, elapsedMs } = counters;
+    return Number.isSafeInteger(iteration) && [envTokens, elapsedMs].every(Number.isFinite) ? counters : null;
+  } catch {
+    return null;
   }
+}
+
+/** Reads config.json. It may have been edited by hand, or written by a build with other configuration keys. */
+function parseHeader(text: string, where: string): RunHeader {
+  const reject = (expected: string, got: string, cause?: unknown) =>
+    new LabError(
+      {
+        code: 'run.bad-header',
+        what: 'The description of the run is damaged',
+        where,
+        expected,
+        got: got.slice(0, 120),
+        fix: 'Restore the file, or start a new run in another folder.',
+      },
+      { cause },
+    );
+  let raw: Partial<Record<keyof RunHeader, unknown>> | null;
+  try {
+    raw = JSON.parse(text);
+  } catch (cause) {
+    throw reject('JSON', cause instanceof Error ? cause.message : String(cause), cause);
+  }
+  if (typeof raw !== 'object' || raw === null) throw reject('an object', JSON.stringify(raw));
+  const textOf = (key: keyof RunHeader): string => {
+    const value = raw[key];
+    if (typeof value === 'string') return value;
+    throw reject(`a text under "${key}"`, JSON.stringify(value) ?? 'nothing');
+  };
+  return {
+    runId: textOf('runId'),
+    config: parseConfig(raw.config),
+    seed: parseSeed(raw.seed),
+    preset: raw.preset === null ? null : textOf('preset'),
+    createdAt: textOf('createdAt'),
+    adapter: textOf('adapter'),
+    engine: textOf('engine'),
+    build: textOf('build'),
+  };
+}
+
+/** Complete lines of a file without their ends. Split at bytes: `readline` also splits at U+2028, which JSON text may hold. */
+async function* linesOf(path: string): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    rest = Buffer.concat([rest, chunk]);
+    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
+      yield rest.subarray(0, end);
+      rest = rest.subarray(end + 1);
+    }
+  }
+}
+
+/**
+ * Cuts a file of JSON lines before the first line of iteration `done` or later, and an unfinished last line off. Reads line
+ * by line: the trajectories of a long run are longer than a JavaScript string may be.
+ * @param visit told of every line that stays
+ * @throws `run.bad-line` when a line before the cut is damaged; the file is then as it was
+ */
+async function cutLines(path: string, done: number, visit: (value: { iteration: number }) => void = () => {}) {
+  if (!existsSync(path)) return;
+  let kept = 0;
+  let number = 0;
+  for await (const line of linesOf(path)) {
+    const value = parseLine(line.toString('utf8'), path, ++number);
+    if (value.iteration >= done) break;
+    visit(value);
+    kept += line.length + 1;
+  }
+  if (kept < (await stat(path)).size) await truncate(path, kept);
+}
+
+function parseLine(line: string, path: string, number: number): { iteration: number } {
+  try {
+    const value = JSON.parse(line) as { iteration?: unknown };
+    if (typeof value.iteration === 'number') return value as { iteration: number };
+  } catch {
+    // Reported below, as is a line that is JSON but not ours.
+  }
+  throw new LabError({
+    code: 'run.bad-line',
+    what: 'A saved line is damaged',
+    where: `${path}, line ${number}`,
+    expected: 'a JSON object with its iteration',
+    got: line.slice(0, 60),
+    fix: 'Restore the file from a copy, or start a new run in another folder.',
+  });
 }
 
 /** Keeps nothing: a run whose only output is its metrics. */

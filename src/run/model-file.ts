@@ -19,6 +19,8 @@ function named(prefix: string, shape: ModelShape, flat: Float32Array): NamedTens
 
 function flatOf(file: ReturnType<typeof readSafetensors>, prefix: string, shape: ModelShape): Float32Array {
   const layout = parameterLayout(shape);
+  // All tensors are looked at before memory is asked for: a file may claim any shape.
+  for (const entry of layout.entries) requireTensor(file, prefix + entry.name, entry.shape);
   const flat = new Float32Array(layout.total);
   for (const entry of layout.entries) flat.set(requireTensor(file, prefix + entry.name, entry.shape), entry.offset);
   return flat;
@@ -76,21 +78,42 @@ export function writeTrainingState(
   return writeSafetensors(tensors, { ...metadata, shape: JSON.stringify(shape), steps: JSON.stringify(steps) });
 }
 
-/** Reads what `writeTrainingState` wrote. */
+/** Optimiser steps by model. */
+function parseSteps(text: string | undefined, where: string): [string, number][] {
+  try {
+    const steps = Object.entries(JSON.parse(text ?? '') as Record<string, unknown>);
+    const sane = steps.every(([, step]) => Number.isSafeInteger(step) && (step as number) >= 0);
+    if (sane) return steps as [string, number][];
+  } catch {
+    // Reported below, as are steps that are none.
+  }
+  throw new LabError({
+    code: 'model.steps',
+    what: 'The checkpoint does not say how far its optimisers are',
+    where,
+    expected: 'metadata "steps" with a whole number for each model',
+    got: (text ?? 'nothing').slice(0, 120),
+    fix: 'Use a checkpoint.safetensors written by "lab run".',
+  });
+}
+
+/**
+ * Reads what `writeTrainingState` wrote.
+ * @throws LabError when the file is damaged or of another kind
+ */
 export function readTrainingState(
   bytes: Uint8Array,
   where: string,
 ): { models: Record<string, ModelState>; metadata: ReadonlyMap<string, string>; shape: ModelShape } {
   const file = readSafetensors(bytes);
   const shape = parseShape(file.metadata.get('shape'), where);
-  const steps = JSON.parse(file.metadata.get('steps') ?? '{}') as Record<string, unknown>;
   const models: Record<string, ModelState> = {};
-  for (const [role, step] of Object.entries(steps))
+  for (const [role, step] of parseSteps(file.metadata.get('steps'), where))
     models[role] = {
       parameters: flatOf(file, `${role}.`, shape),
       m: flatOf(file, `${role}.adam_m.`, shape),
       v: flatOf(file, `${role}.adam_v.`, shape),
-      step: Number(step),
+      step,
     };
   return { models, metadata: file.metadata, shape };
 }

@@ -135,6 +135,8 @@ const run: Command = {
         now: () => performance.now(),
       });
       args.signal.addEventListener('abort', () => trainer.stop());
+      // Asked for while the device was being opened: no event comes any more.
+      if (args.signal.aborted) trainer.stop();
       const outcome = await trainer.run(stored?.checkpoint ?? null);
       args.print({
         done: outcome.status === 'finished',

@@ -1,0 +1,139 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseConfig } from '../../src/core/config';
+import type { Checkpoint, ModelState, RunHeader } from '../../src/core/protocol';
+import type { Rollout } from '../../src/core/trajectory';
+import { FileSink } from '../../src/headless/file-sink';
+import { type ModelShape, parameterLayout } from '../../src/model/parameters';
+import { readTrainingState, writeTrainingState } from '../../src/run/model-file';
+import { sampleRecord } from './store-samples';
+
+const shape: ModelShape = {
+  vocabulary: 4,
+  dModel: 4,
+  layers: 1,
+  heads: 1,
+  mlp: 4,
+  positions: 4,
+  previousToken: false,
+};
+const state = (step: number): ModelState => {
+  const flat = new Float32Array(parameterLayout(shape).total);
+  return { parameters: flat, m: flat, v: flat, step };
+};
+const header: RunHeader = {
+  runId: 'r',
+  config: parseConfig({ iterations: 7 }),
+  seed: 5,
+  preset: null,
+  createdAt: '2026-01-01T00:00:00.000Z',
+  adapter: 'none',
+  engine: 'webgpu',
+  build: 'dev',
+};
+const checkpoint = (iteration: number): Checkpoint => ({
+  iteration,
+  envTokens: 10 * iteration,
+  policy: state(iteration),
+  critic: null,
+  elapsedMs: 1,
+});
+// U+2028 ends a line for some readers, and not in JSON.
+const rollout = (iteration: number) =>
+  ({ id: iteration, iteration, instruction: 'a\u2028b', segments: [] }) as unknown as Rollout;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'file-sink-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const path = (name: string) => join(folder, 'run', name);
+const text = (name: string) => readFileSync(path(name), 'utf8');
+
+/** A run with two saved iterations. */
+async function saved(): Promise<FileSink> {
+  const sink = new FileSink(join(folder, 'run'));
+  sink.useShape(shape);
+  await sink.saveHeader(header);
+  for (const i of [0, 1])
+    await sink.saveIteration('r', { ...sampleRecord(i), iteration: i }, [rollout(i), rollout(i)], checkpoint(i + 1));
+  return sink;
+}
+
+describe('a run in a folder', () => {
+  test('comes back as it was saved', async () => {
+    const sink = await saved();
+    await sink.saveStatus('r', 'stopped');
+    const before = [text('metrics.jsonl'), text('trajectories.jsonl')];
+    const run = await sink.loadRun();
+    expect(run?.header).toEqual(header);
+    expect(run?.records.map((r) => r.iteration)).toEqual([0, 1]);
+    expect(run?.checkpoint).toEqual(checkpoint(2));
+    expect([text('metrics.jsonl'), text('trajectories.jsonl')]).toEqual(before);
+  });
+
+  test('lines beyond the checkpoint, whole and half, are cut off', async () => {
+    const sink = await saved();
+    const before = [text('metrics.jsonl'), text('trajectories.jsonl')];
+    appendFileSync(path('metrics.jsonl'), '{"iteration":2}\n{"iter');
+    appendFileSync(path('trajectories.jsonl'), '{"iteration":2,"id":1}\n{"iteration":2}\n');
+    expect((await sink.loadRun())?.records).toHaveLength(2);
+    expect([text('metrics.jsonl'), text('trajectories.jsonl')]).toEqual(before);
+  });
+
+  test('a damaged line is named, and nothing is cut', async () => {
+    const sink = await saved();
+    const lines = text('trajectories.jsonl').split('\n');
+    lines[1] = 'oops';
+    writeFileSync(path('trajectories.jsonl'), lines.join('\n'));
+    await expect(sink.loadRun()).rejects.toThrow(/trajectories\.jsonl, line 2/);
+    expect(text('trajectories.jsonl')).toBe(lines.join('\n'));
+  });
+
+  test.each([
+    ['{', 'run.bad-header'],
+    ['[]', 'run.bad-header'],
+    ['null', 'run.bad-header'],
+    [JSON.stringify({ ...header, adapter: 3 }), 'run.bad-header'],
+    [JSON.stringify({ ...header, seed: -1 }), 'config.bad-seed'],
+    [JSON.stringify({ ...header, config: { windw: 3 } }), 'config.unknown-key'],
+  ])('config.json %s is one clear error', async (content, code) => {
+    const sink = await saved();
+    writeFileSync(path('config.json'), content);
+    await expect(sink.loadRun()).rejects.toMatchObject({ code });
+  });
+});
+
+describe('a checkpoint', () => {
+  const at = (metadata: Record<string, string>) => writeTrainingState(shape, { policy: state(3) }, metadata);
+
+  test('whose counters are not ours is one clear error', async () => {
+    const sink = await saved();
+    for (const counters of ['{', '{}', '{"iteration":1.5}', '{"iteration":1}']) {
+      writeFileSync(path('checkpoint.safetensors'), at({ counters }));
+      await expect(sink.loadRun()).rejects.toMatchObject({ code: 'run.checkpoint' });
+    }
+  });
+
+  test('with steps that are no numbers, or a shape it cannot hold, is one clear error', () => {
+    const good = at({});
+    expect(readTrainingState(good, 'x').models.policy?.step).toBe(3);
+    const changed = (from: string, to: string) => {
+      const bytes = good.slice();
+      const where = Buffer.from(bytes.buffer).indexOf(from);
+      expect(where).toBeGreaterThan(0);
+      bytes.set(Buffer.from(to), where);
+      return bytes;
+    };
+    const steps = String.raw`{\"policy\":3}`;
+    expect(() => readTrainingState(changed(steps, String.raw`{\"policy\":x}`), 'x')).toThrow(/"steps"/);
+    expect(() => readTrainingState(changed(steps, String.raw`{\"other_\":3}`), 'x')).toThrow(/lacks a tensor/);
+    // Claims 4 × more positions than the file has: refused before memory is asked for.
+    expect(() => readTrainingState(changed(String.raw`\"positions\":4`, String.raw`\"positions\":9`), 'x')).toThrow(
+      /does not fit the model/,
+    );
+  });
+});
