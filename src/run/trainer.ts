@@ -149,7 +149,7 @@ export class Trainer {
   }
 
   private async iterate(): Promise<IterationRecord> {
-    const { engine, sink, now } = this.deps;
+    const { engine, now } = this.deps;
     const { config, seed, runId } = this.header;
     const iteration = this.iteration;
     const startedAt = now();
@@ -212,7 +212,7 @@ export class Trainer {
     };
     await this.enter('save');
     this.iteration = iteration + 1;
-    await sink.saveIteration(runId, record, rollouts, {
+    await this.save(record, rollouts, {
       iteration: this.iteration,
       envTokens: this.envTokens,
       policy: await this.getState('policy'),
@@ -224,6 +224,23 @@ export class Trainer {
     this.deps.emit({ type: 'iteration', runId, record });
     this.report();
     return record;
+  }
+
+  /** Saves an iteration. A full disk pauses the run until its user has made room; nothing computed is lost. */
+  private async save(record: IterationRecord, rollouts: readonly Rollout[], checkpoint: Checkpoint): Promise<void> {
+    const { runId } = this.header;
+    for (;;) {
+      try {
+        await this.deps.sink.saveIteration(runId, record, rollouts, checkpoint);
+        return;
+      } catch (thrown) {
+        const error = errorParts(thrown);
+        if (error.code !== 'store.quota') throw thrown;
+        this.deps.emit({ type: 'failed', runId, error });
+        this.control.pause();
+        await this.control.gate();
+      }
+    }
   }
 
   /** This iteration's training rollouts. */

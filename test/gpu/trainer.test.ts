@@ -1,6 +1,7 @@
 /** The whole loop on the real kernels and real shells, at toy size. What it learns is not tested here, only that it is right. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PartialConfig, parseConfig, type RunConfig } from '../../src/core/config';
+import { LabError } from '../../src/core/errors';
 import type { Checkpoint, IterationRecord, RunHeader, Sink, TrainerEvent } from '../../src/core/protocol';
 import { VOCABULARY_SIZE } from '../../src/core/tokenizer';
 import type { Rollout } from '../../src/core/trajectory';
@@ -40,8 +41,11 @@ class MemorySink implements Sink {
   records: IterationRecord[] = [];
   rollouts: Rollout[][] = [];
   checkpoints: Checkpoint[] = [];
+  /** @param refuse how many saves find the disk full */
+  constructor(private refuse = 0) {}
   async saveHeader(): Promise<void> {}
   async saveIteration(_id: string, record: IterationRecord, rollouts: readonly Rollout[], checkpoint: Checkpoint) {
+    if (this.refuse-- > 0) throw new LabError({ code: 'store.quota', what: 'The disk is full' });
     this.records.push(record);
     this.rollouts.push([...rollouts]);
     this.checkpoints.push(checkpoint);
@@ -64,6 +68,7 @@ async function play(
   options: {
     seed?: number;
     checkpoint?: Checkpoint;
+    refuse?: number;
     wrap?: (engine: PolicyEngine) => PolicyEngine;
     onEvent?: (event: TrainerEvent, trainer: Trainer) => void;
   } = {},
@@ -74,7 +79,7 @@ async function play(
   const base = initialParameters(shape, 1, { copyInit: 1 });
   const engine = await createEngine(context, shape, config);
   const pool = createTerminalPool({ workers: 0 });
-  const sink = new MemorySink();
+  const sink = new MemorySink(options.refuse);
   const events: TrainerEvent[] = [];
   const header: RunHeader = {
     runId: 'test',
@@ -259,6 +264,22 @@ describe('state machine', () => {
     expect(sink.records).toHaveLength(2);
     const last = events.filter((e) => e.type === 'progress').pop();
     expect(last?.type === 'progress' && last.progress.status).toBe('stopped');
+  });
+
+  test('a full disk pauses the run; once there is room it goes on and nothing is lost', async () => {
+    const { sink, events } = await play(
+      { evalEvery: 0 },
+      {
+        refuse: 2,
+        onEvent: (event, trainer) => {
+          if (event.type === 'progress' && event.progress.status === 'paused') queueMicrotask(() => trainer.resume());
+        },
+      },
+    );
+    expect(sink.records.map((r) => r.iteration)).toEqual([0, 1]);
+    expect(events.flatMap((e) => (e.type === 'failed' ? [e.error.code] : []))).toEqual(['store.quota', 'store.quota']);
+    const last = events.filter((e) => e.type === 'progress').pop();
+    expect(last?.type === 'progress' && last.progress.status).toBe('finished');
   });
 
   test('single steps visit the phases in order', async () => {
