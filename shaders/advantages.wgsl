@@ -1,4 +1,5 @@
-// Cross-segment GAE, CompactionRL Eq. 13-15, ALGORITHM section 3. For token i of a segment, N = trainable tokens after it:
+// Cross-segment GAE, CompactionRL Eq. 13-15, docs/algorithm.md section 3. For token i of a segment, N = trainable tokens
+// after the segment:
 //   A_i = r_i + gamma V_(i+1) - V_i + (gamma lambda) A_(i+1),   advantage_i = (gamma lambda)^N A_i,   target_i = A_i + V_i
 //
 // binding  name             shape        type  access

@@ -4,7 +4,7 @@
 //   x = wte[token] + wpe[position] (+ wte_prev[previous]);  per layer: x += proj(attention(ln_1(x))),
 //   x += mlp_proj(relu(mlp_fc(ln_2(x))));  h = ln_f(x);  logits = h·lm_head + b;  V = h·value_head + b
 //   id = first v with Σ_{w≤v} softmax(logits)_w > u,  u = unit_float(threefry(key, (stream, index))[0])
-// Source: src/model/parameters.ts (model), ALGORITHM.md section 6 (T = 1, full softmax), shaders/threefry.wgsl (draws).
+// Source: src/model/parameters.ts (model), docs/algorithm.md section 6 (T = 1, full softmax), shaders/threefry.wgsl (draws).
 //
 // Bindings (group 0). Constants are written before this text: sizes of private arrays and uniform arrays, offsets of the
 // weights in 16 floats (src/gpu/kernels/decode-fused.ts).

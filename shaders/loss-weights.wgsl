@@ -1,4 +1,4 @@
-// Weight of every token in the sums of the loss, Eq. 11-12 and ALGORITHM section 4:
+// Weight of every token in the sums of the loss, Eq. 11-12 and docs/algorithm.md section 4:
 //   L_pi = - sum_p policy_weight_p min(...),  L_V = sum_p value_weight_p (...);  value_weight = 1 / |M_V|
 //   token 1/|M| | segment 1/(segments n_s) | rollout 1/(rollouts n_rollout) | split 1/n_kind;  0 for a token left out
 //

@@ -1,4 +1,4 @@
-// Loss of one token and its gradient, Eq. 11-12 and ALGORITHM section 4. d = log pi - log pi_old, rho = e^d:
+// Loss of one token and its gradient, Eq. 11-12 and docs/algorithm.md section 4. d = log pi - log pi_old, rho = e^d:
 //   L = policy_coef L_pi + c_V L_V - c_H H + beta k3,   L_pi = - sum w min(rho A, clip(rho, 1 - eps, 1 + eps) A)
 //   clone: L_pi = - sum w log pi, and no rho.   L_V = sum v max[(V - R)^2, (V_old + clip(V - V_old, eps_v) - R)^2] / 2
 //   k3 = e^(-d') - 1 + d',  d' = log pi - log pi_ref.   H and k3 are summed with the weights w of L_pi.

@@ -1,5 +1,5 @@
 // Statistics of one optimiser step from the per-token records of ppo-loss: sums, one maximum, means over policy tokens
-// (ALGORITHM sections 4 and 6).
+// (docs/algorithm.md sections 4 and 6).
 //
 // binding  name      shape       type  access
 // 0        stats     [P, 8]      bits  read        see ppo-loss

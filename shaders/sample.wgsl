@@ -1,6 +1,6 @@
 // sample: inverse-CDF sampling at temperature 1 from the full softmax, and the next row to feed.
 //   id = first v with sum over w <= v of softmax(logits)_w > u,   u = unit_float(threefry(key, (stream, index + n))[0])
-// Source: ALGORITHM.md section 6 (T = 1, full softmax); shaders/threefry.wgsl, whose text comes before this one.
+// Source: docs/algorithm.md section 6 (T = 1, full softmax); shaders/threefry.wgsl, whose text comes before this one.
 //
 // binding  name     shape                 type   access
 // 0        logits   [rows, vocabulary/4]  vec4f  read

@@ -1,6 +1,6 @@
 /**
  * Cross-segment generalised advantage estimation in float64: the reference of shaders/advantages.wgsl.
- * Source: CompactionRL Eq. 13–15, ALGORITHM section 3.
+ * Source: CompactionRL Eq. 13–15, docs/algorithm.md section 3.
  */
 import { mean, variance } from './metrics';
 import type { AdvantageBatch, AdvantageOptions, Numbers } from './training-types';

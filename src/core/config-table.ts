@@ -210,7 +210,7 @@ export const configTable = {
     'Advantage scale',
     ['none', 'rms'],
     'none',
-    'rms = divide by max(root mean square over policy tokens, 0.2). Never subtracts the mean.',
+    'rms = divide by max(root mean square over policy tokens, 0.2). Never subtracts the mean. Not applied to the outcome advantage, which is normalised already.',
   ),
   valueTarget: choice(
     'credit',
@@ -254,7 +254,7 @@ export const configTable = {
     0.1,
     0,
     1,
-    'Share of the learning rate left in the last iteration (linear decay).',
+    'Share of the learning rate that its linear decay reaches after the last iteration.',
   ),
   criticLearningRate: number('optimiser', 'Critic learning rate', 0.002, 0, 0.1, 'Adam, separate critic.'),
   epochs: integer('optimiser', 'Epochs', 1, 1, 16, 'Passes over an iteration’s rollouts.'),

@@ -1,6 +1,6 @@
 /**
  * The loss of one optimiser step in float64: the reference of the loss kernels.
- * Source: CompactionRL Eq. 11–12, ALGORITHM section 4.
+ * Source: CompactionRL Eq. 11–12, docs/algorithm.md section 4.
  */
 import { LabError } from './errors';
 import type { LossBatch, LossNorm, LossOptions, LossStats, Numbers } from './training-types';

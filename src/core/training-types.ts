@@ -6,7 +6,7 @@
 /** Anything indexable that holds numbers: typed arrays of any width, or plain arrays. */
 export type Numbers = ArrayLike<number>;
 
-/** ALGORITHM section 3; `outcome` needs no values and is computed by `outcomeAdvantages`. */
+/** docs/algorithm.md section 3; `outcome` needs no values and is computed by `outcomeAdvantages`. */
 export type AdvantageMode = 'paper' | 'uncorrected' | 'stitched' | 'last-only';
 
 /** Trainable tokens of whole rollouts, as flat arrays. */
@@ -32,7 +32,7 @@ export interface AdvantageOptions {
 
 export type LossNorm = 'token' | 'segment' | 'rollout' | 'split';
 
-/** Loss of one optimiser step (ALGORITHM section 4). */
+/** Loss of one optimiser step (docs/algorithm.md section 4). */
 export interface LossOptions {
   /** `ppo`: clipped surrogate. `clone`: negative log-likelihood of the trainable tokens (behaviour cloning). */
   readonly objective: 'ppo' | 'clone';

@@ -17,7 +17,7 @@ export interface SummaryOptions {
 /**
  * A summary as a careless writer leaves it: facts in random order, some lost, junk in between. `keep: 1` and no junk is
  * the perfect summary in random order.
- * Source: LEARNING.md, warm start.
+ * The base decides everything that follows: a perfect writer leaves nothing to learn.
  */
 export function lossySummary(facts: readonly string[], random: RandomStream, options: SummaryOptions): string {
   const { keep, junkForLost = 0.5, junkMax = 0, maxTokens = Number.POSITIVE_INFINITY } = options;

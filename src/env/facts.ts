@@ -11,7 +11,7 @@ export function contains(words: readonly string[], fact: readonly string[]): boo
   return words.some((_, at) => fact.every((word, i) => words[at + i] === word));
 }
 
-/** The facts that a summary restates. Source: factRecall, ALGORITHM section 6. */
+/** The facts that a summary restates. Source: factRecall, docs/algorithm.md section 6. */
 export function restatedFacts(facts: readonly string[], summary: string): string[] {
   const words = wordsOf(summary);
   return facts.filter((fact) => contains(words, wordsOf(fact)));

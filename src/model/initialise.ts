@@ -13,8 +13,7 @@ import { blockParameter, type ModelShape, parameterLayout, tensorOf } from './pa
 export type CopyInit = 0 | 1 | 2;
 
 /**
- * Normal weights of the scales that the measured prototype used (LEARNING.md); biases and the value head are zero, layer
- * norms one. A zero value head moves the actor by nothing at zero reward (ALGORITHM section 4).
+ * Normal weights of the scales that a measured prototype used; biases and the value head are zero, layer norms one. A zero value head moves the actor by nothing at zero reward (docs/algorithm.md section 4).
  * @param seed unsigned 32-bit
  * @returns [parameterLayout(shape).total]
  */

@@ -38,7 +38,7 @@ export interface LearnOptions {
   readonly onPhase: (phase: 'advantages' | 'update') => Promise<void>;
 }
 
-/** Learning rate of an iteration: linear decay to `learningRateEnd` of the start. */
+/** Learning rate of an iteration: linear decay that reaches `learningRateEnd` of the start after the last one. */
 export function learningRateAt(rate: number, config: RunConfig, iteration: number): number {
   return rate * (1 - (1 - config.learningRateEnd) * (iteration / Math.max(1, config.iterations)));
 }

@@ -1,4 +1,4 @@
-/** Warm start: behaviour cloning of the scripted expert, who writes lossy summaries (LEARNING: the base decides everything). */
+/** Warm start: behaviour cloning of the scripted expert, who writes lossy summaries. */
 import { parseConfig, positionsOf, type RunConfig } from '../core/config';
 import { RandomStream } from '../core/rng';
 import type { Rollout } from '../core/trajectory';

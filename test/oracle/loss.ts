@@ -1,6 +1,6 @@
 /**
  * The loss of one optimiser step in float64, written as nested means over rollouts, segments and tokens (the words of
- * ALGORITHM section 4) instead of token weights. Imports nothing from src. Gradients come from finite differences of it
+ * docs/algorithm.md section 4) instead of token weights. Imports nothing from src. Gradients come from finite differences of it
  * (`differences`), not from a second derivation.
  */
 export interface OracleToken {

@@ -1,5 +1,5 @@
 /**
- * The model and its loss in float64, written from src/model/parameters.ts's description and ALGORITHM section 4, on a
+ * The model and its loss in float64, written from src/model/parameters.ts's description and docs/algorithm.md section 4, on a
  * tape of scalars: forward values and gradients come from the same few lines. Imports nothing from src.
  */
 import { Tape } from './tape';
@@ -135,7 +135,7 @@ export interface OracleLoss {
   readonly valueClip: number;
 }
 
-/** L of ALGORITHM section 4 under `token` normalisation, all tokens trained. @returns its node */
+/** L of docs/algorithm.md section 4 under `token` normalisation, all tokens trained. @returns its node */
 export function loss(t: Tape, out: OracleOutputs, batch: OracleBatch, o: OracleLoss): number {
   const terms = out.logp.map((logp, p) => {
     const ratio = t.exp(t.shift(logp, -batch.oldLogp[p]!));

@@ -42,7 +42,7 @@ export function lossOfTrace(
 }
 
 /**
- * Advantages and critic targets of `rollouts` rollouts. Source: Eq. 13–15, ALGORITHM section 3.
+ * Advantages and critic targets of `rollouts` rollouts. Source: Eq. 13–15, docs/algorithm.md section 3.
  */
 export function encodeAdvantages(
   recorder: Recorder,

@@ -13,7 +13,7 @@ const normCodes: Readonly<Record<LossNorm, number>> = { token: 0, segment: 1, ro
 
 /**
  * Writes the planes `policyWeight` and `valueWeight` of the whole step; once per step, before its first micro-batch.
- * Source: Eq. 11–12, ALGORITHM section 4.
+ * Source: Eq. 11–12, docs/algorithm.md section 4.
  * @param slices see `lossBytes`
  * @param sizes rows R and trainable tokens P of the step
  */

@@ -47,7 +47,7 @@ export function hasPolicyTerms(options: LossOptions): boolean {
 
 /**
  * Loss and gradients of the tokens first .. first + count of a step.
- * Source: Eq. 11–12, ALGORITHM section 4.
+ * Source: Eq. 11–12, docs/algorithm.md section 4.
  */
 export function encodePpoLoss(
   recorder: Recorder,
