@@ -149,10 +149,11 @@ export class Trainer {
   }
 
   private async iterate(): Promise<IterationRecord> {
-    const { engine, now } = this.deps;
+    const { engine, pool, now } = this.deps;
     const { config, seed, runId } = this.header;
     const iteration = this.iteration;
     const startedAt = now();
+    const killsBefore = pool.kills;
     await this.enter('rollout');
     const rollouts = await this.collect();
     this.envTokens += rollouts.reduce((n, r) => n + r.fedTokens, 0);
@@ -170,14 +171,16 @@ export class Trainer {
     const evalAt = now();
     const evals = await this.evaluateIfDue();
     const evalMs = now() - evalAt;
-    const killed: Alarm[] = rollouts.some((r) => r.killed)
-      ? [
-          {
-            code: 'killed-command',
-            message: 'A hanging command was killed by the clock; this run cannot be reproduced bit for bit.',
-          },
-        ]
-      : [];
+    // Asked of the pool: a verifier can hang too, and so can a command of an evaluation.
+    const killed: Alarm[] =
+      pool.kills > killsBefore
+        ? [
+            {
+              code: 'killed-command',
+              message: 'A hanging command was killed by the clock; this run cannot be reproduced bit for bit.',
+            },
+          ]
+        : [];
     const { stats } = result;
     const record: IterationRecord = {
       iteration,

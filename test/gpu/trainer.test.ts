@@ -5,7 +5,7 @@ import { LabError } from '../../src/core/errors';
 import type { Checkpoint, IterationRecord, RunHeader, Sink, TrainerEvent } from '../../src/core/protocol';
 import { VOCABULARY_SIZE } from '../../src/core/tokenizer';
 import type { Rollout } from '../../src/core/trajectory';
-import { createTerminalPool } from '../../src/env/pool';
+import { createTerminalPool, type TerminalPool } from '../../src/env/pool';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import { dawnGpu } from '../../src/headless/dawn';
 import type { PolicyEngine } from '../../src/model/engine';
@@ -70,11 +70,12 @@ async function play(
     checkpoint?: Checkpoint;
     refuse?: number;
     wrap?: (engine: PolicyEngine) => PolicyEngine;
+    wrapPool?: (pool: TerminalPool) => TerminalPool;
     onEvent?: (event: TrainerEvent, trainer: Trainer) => void;
   } = {},
 ): Promise<Played> {
   const config: RunConfig = parseConfig({ ...toy, ...partial });
-  const { seed = 3, checkpoint = null, wrap = (e) => e, onEvent } = options;
+  const { seed = 3, checkpoint = null, wrap = (e) => e, wrapPool = (p) => p, onEvent } = options;
   const shape = shapeOf(config, VOCABULARY_SIZE);
   const base = initialParameters(shape, 1, { copyInit: 1 });
   const engine = await createEngine(context, shape, config);
@@ -93,7 +94,7 @@ async function play(
   };
   const trainer: Trainer = new Trainer(header, {
     engine: wrap(engine),
-    pool,
+    pool: wrapPool(pool),
     sink,
     base,
     now: () => performance.now(),
@@ -280,6 +281,29 @@ describe('state machine', () => {
     expect(events.flatMap((e) => (e.type === 'failed' ? [e.error.code] : []))).toEqual(['store.quota', 'store.quota']);
     const last = events.filter((e) => e.type === 'progress').pop();
     expect(last?.type === 'progress' && last.progress.status).toBe('finished');
+  });
+
+  test('whatever the clock had to kill, a verifier included, marks the iteration as not reproducible', async () => {
+    const { sink } = await play(
+      { evalEvery: 0 },
+      {
+        wrapPool: (pool) => {
+          let kills = 0;
+          return {
+            ...pool,
+            get kills() {
+              return kills;
+            },
+            verify: (envs) => {
+              kills = 1;
+              return pool.verify(envs);
+            },
+          };
+        },
+      },
+    );
+    const marked = sink.records.map((r) => r.alarms.some((a) => a.code === 'killed-command'));
+    expect(marked).toEqual([true, false]);
   });
 
   test('single steps visit the phases in order', async () => {
