@@ -110,6 +110,10 @@ describe('lab run', () => {
     expect(timeless(resumed)).toEqual(timeless(whole).slice(1));
     const trajectories = (dir: string) => readFileSync(join(folder, dir, 'trajectories.jsonl'), 'utf8');
     expect(trajectories('b')).toBe(trajectories('a'));
+    const again = await run(['--resume', out]);
+    const last = ({ lines }: Ended) => ({ ...lines[lines.length - 1], elapsedMs: 0, deviceBytes: 0 });
+    expect(again.lines).toHaveLength(1);
+    expect(last(again)).toEqual(last(whole));
   });
 
   test.each([

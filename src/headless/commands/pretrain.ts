@@ -34,6 +34,7 @@ const pretrain: Command = {
     const known: Recipe = recipes[name as keyof typeof recipes];
     const recipe: Recipe = { ...known, steps: args.integer('steps', known.steps, 1, 1_000_000) };
     const seed = parseSeed(args.text('seed') ?? '1');
+    const episodes = args.integer('eval', 512, 1, 100_000);
     const config = recipeConfig(recipe);
     const shape = shapeOf(config, VOCABULARY_SIZE);
     const { context, adapter } = await openDevice();
@@ -57,7 +58,6 @@ const pretrain: Command = {
           args.note(`step ${step.step}/${step.steps}, loss ${step.loss.toFixed(3)}, about ${left} s left`);
         },
       });
-      const episodes = args.integer('eval', 512, 1, 100_000);
       const evalComp = await evaluate('comp', { engine, pool, config, seed, episodes, gate });
       const file = args.text('out') ?? join(basesFolder, `${name}.safetensors`);
       const bytes = writeModel(shape, await engine.getParameters('policy'), {

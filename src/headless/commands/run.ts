@@ -137,7 +137,10 @@ const run: Command = {
       args.signal.addEventListener('abort', () => trainer.stop());
       // Asked for while the device was being opened: no event comes any more.
       if (args.signal.aborted) trainer.stop();
-      const outcome = await trainer.run(stored?.checkpoint ?? null);
+      const ended = await trainer.run(stored?.checkpoint ?? null);
+      // A run that had finished before has its evaluation among the stored records.
+      const { evalComp = null, evalSingle = null } = records.find((r) => r.iteration === config.iterations - 1) ?? {};
+      const outcome = ended.status === 'finished' ? { ...ended, evalComp, evalSingle } : ended;
       args.print({
         done: outcome.status === 'finished',
         evalComp: success(outcome.evalComp),
