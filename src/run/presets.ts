@@ -80,7 +80,7 @@ export const presets = {
   'many-compactions': {
     title: 'Many compactions',
     shows:
-      'A window so small that an episode is compacted seven times or more: one lost fact anywhere loses the episode.',
+      'A window so small that every file costs a compaction, up to eight in an episode: one fact lost in any of them usually loses the episode.',
     config: {
       ...tiny,
       window: 48,
