@@ -20,7 +20,7 @@ export interface EvalSummary {
   readonly factRecall: number | null;
 }
 
-export type AlarmCode = 'non-finite' | 'ratio-not-one' | 'zero-advantages' | 'kl-limit' | 'killed-command';
+export type AlarmCode = 'non-finite' | 'ratio-not-one' | 'zero-advantages' | 'kl-limit' | 'killed-command' | 'moved';
 export interface Alarm {
   readonly code: AlarmCode;
   readonly message: string;

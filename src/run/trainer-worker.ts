@@ -221,6 +221,7 @@ class TrainerService implements TrainerApi {
         pool: held.pool,
         sink: await this.store,
         base: parameters,
+        here: { adapter: describe(context), build },
         emit: (event) => {
           if (event.type === 'progress' && ENDED.has(event.progress.status)) fate.ending = true;
           if (event.type !== 'failed' || !fate.lost) this.listener(event);

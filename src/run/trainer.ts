@@ -32,6 +32,8 @@ export interface TrainerDependencies {
   /** Parameters of the base policy. */
   readonly base: Float32Array;
   readonly emit: (event: TrainerEvent) => void;
+  /** The adapter and build that run now; a resumed run may have been started elsewhere. */
+  readonly here: Pick<RunHeader, 'adapter' | 'build'>;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 }
@@ -57,6 +59,8 @@ export class Trainer {
   private startedAt = 0;
   private lastSaveAt = 0;
   private iterationMs: number[] = [];
+  /** What the next record has to say besides its own alarms. */
+  private pending: Alarm[] = [];
   private readonly required = new Map<number, number>();
   private readonly control = new Control((mode) => {
     if (mode === 'stopped') return;
@@ -89,6 +93,7 @@ export class Trainer {
     const { sink } = this.deps;
     const { config, runId } = this.header;
     this.startedAt = this.deps.now();
+    if (checkpoint) this.pending = this.movedHere();
     try {
       this.setStatus('preparing', 'loading the base policy');
       await this.restore(checkpoint);
@@ -110,6 +115,15 @@ export class Trainer {
       await sink.saveStatus(runId, 'failed').catch(() => {});
       throw thrown;
     }
+  }
+
+  /** The alarm of a run that continues on another adapter or build than it was started on. */
+  private movedHere(): Alarm[] {
+    const { adapter, build } = this.deps.here;
+    if (adapter === this.header.adapter && build === this.header.build) return [];
+    const place = (p: { adapter: string; build: string }) => `${p.adapter}, build ${p.build}`;
+    const message = `Started on ${place(this.header)}; continued on ${place(this.deps.here)}: from here on it is not bit-identical to an uninterrupted run.`;
+    return [{ code: 'moved', message }];
   }
 
   private outcome(status: 'finished' | 'stopped', last: IterationRecord | null): RunOutcome {
@@ -207,12 +221,13 @@ export class Trainer {
       policyTokens: result.policyTokens,
       learningRate: learningRateAt(config.learningRate, config, iteration),
       updateSkipped: stats === null,
-      alarms: [...result.alarms, ...killed],
+      alarms: [...this.pending, ...result.alarms, ...killed],
       ...evals,
       rolloutMs,
       updateMs,
       evalMs,
     };
+    this.pending = [];
     await this.enter('save');
     this.iteration = iteration + 1;
     await this.save(record, rollouts, {

@@ -161,7 +161,8 @@ export class TrainerSession extends EventTarget {
         const view = this.#view(event.runId);
         view.error = event.error;
         view.version++;
-        if (this.activeRunId === event.runId) this.activeRunId = null;
+        // A full disk only pauses a run.
+        if (this.activeRunId === event.runId && event.error.code !== 'store.quota') this.activeRunId = null;
         break;
       }
     }

@@ -69,6 +69,7 @@ async function play(
     seed?: number;
     checkpoint?: Checkpoint;
     refuse?: number;
+    here?: Pick<RunHeader, 'adapter' | 'build'>;
     wrap?: (engine: PolicyEngine) => PolicyEngine;
     wrapPool?: (pool: TerminalPool) => TerminalPool;
     onEvent?: (event: TrainerEvent, trainer: Trainer) => void;
@@ -97,6 +98,7 @@ async function play(
     pool: wrapPool(pool),
     sink,
     base,
+    here: options.here ?? header,
     now: () => performance.now(),
     emit: (event) => {
       events.push(event);
@@ -152,6 +154,16 @@ describe('determinism contract', () => {
     expect(second!.policy.parameters).not.toEqual(first!.policy.parameters);
     expect(timeless(resumed.sink.records)).toBe(timeless(whole.sink.records.slice(1)));
     expect(resumed.policy).toEqual(whole.policy);
+  });
+
+  test('a run that continues on another device or build says so, once', async () => {
+    const settings: PartialConfig = { iterations: 3, evalEvery: 0 };
+    const whole = await play({ ...settings, iterations: 1 });
+    const moved = await play(settings, {
+      checkpoint: structuredClone(whole.sink.checkpoints[0]!),
+      here: { adapter: 'another', build: 'test' },
+    });
+    expect(moved.sink.records.map((r) => r.alarms.some((a) => a.code === 'moved'))).toEqual([true, false]);
   });
 
   test('the size of micro-batches changes nothing but rounding', async () => {

@@ -105,8 +105,6 @@ const run: Command = {
       engine: 'webgpu',
       build,
     };
-    if (header.adapter !== adapter)
-      args.note(`warning: this run was started on ${header.adapter}; on ${adapter} it cannot continue bit-identically`);
     const { config } = header;
     const { shape, parameters } = await loadBase(config, header.seed, baseFromDisk);
     if (fileSink) fileSink.useShape(shape);
@@ -131,6 +129,7 @@ const run: Command = {
         pool,
         sink: fileSink ?? new NullSink(),
         base: parameters,
+        here: { adapter, build },
         emit,
         now: () => performance.now(),
       });
