@@ -43,10 +43,10 @@ export const recipes = {
     steps: 600,
     demonstrations: 16,
     learningRate: 0.003,
-    keep: 0.65,
-    junkMax: 12,
+    keep: 0.75,
+    junkMax: 8,
     wideShare: 0.15,
-    copyInit: 1,
+    copyInit: 2,
   },
 } as const satisfies Record<string, Recipe>;
 
