@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { LabError } from '../core/errors';
 import { Arguments, type Command, type CommandIo, type OptionValue } from './command';
+import { didYouMean, nearest } from './nearest';
 
 /** What the words after `lab` ask for. */
 export type Request =
@@ -49,7 +50,8 @@ export function unknownCommand(name: string, known: readonly string[]): LabError
  * Checks a command's words against its declared options.
  * @throws usage.unknown-flag, usage.bad-flag, usage.extra-argument
  */
-export function parseCommand(command: Command, words: readonly string[], io: CommandIo): Arguments {
+export function parseCommand(command: Command, given: readonly string[], io: CommandIo): Arguments {
+  const words = joinNegative(command, given);
   const options = Object.fromEntries(
     Object.entries(command.options ?? {}).map(([name, { help: _help, ...spec }]) => [name, spec]),
   );
@@ -65,8 +67,12 @@ export function parseCommand(command: Command, words: readonly string[], io: Com
     parsed = parseArgs({ args: [...words], options, strict: true, allowPositionals: true });
   } catch (thrown) {
     if (thrown instanceof LabError) throw thrown;
-    const what = thrown instanceof Error ? (thrown.message.split(/[\n.]/)[0] ?? thrown.message) : String(thrown);
-    throw new LabError({ code: 'usage.bad-flag', what, where: `lab ${command.name}`, fix }, { cause: thrown });
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    const ambiguous = /^Option '(?:-\w, )?(--[\w-]+).*' argument is ambiguous/.exec(message)?.[1];
+    const parts = ambiguous
+      ? { what: `${ambiguous} has no value`, fix: `If the value starts with "-", write ${ambiguous}=VALUE. ${fix}` }
+      : { what: message.split(/[\n.]/)[0] ?? message, fix };
+    throw new LabError({ code: 'usage.bad-flag', where: `lab ${command.name}`, ...parts }, { cause: thrown });
   }
   const extra = parsed.positionals[command.positionals ?? 0];
   if (extra !== undefined) {
@@ -82,39 +88,27 @@ export function parseCommand(command: Command, words: readonly string[], io: Com
   return new Arguments(command, parsed.positionals, parsed.values, io);
 }
 
+/** `--seed -1` as `--seed=-1`: parseArgs takes a negative number for a flag, and its message does not say which are allowed. */
+function joinNegative(command: Command, words: readonly string[]): string[] {
+  const end = words.includes('--') ? words.indexOf('--') : words.length;
+  const joined: string[] = [];
+  words.forEach((word, i) => {
+    const before = words[i - 1];
+    const option = before?.startsWith('--') ? command.options?.[before.slice(2)] : undefined;
+    if (i < end && option?.type === 'string' && /^-\.?\d/.test(word)) joined[joined.length - 1] = `${before}=${word}`;
+    else joined.push(word);
+  });
+  return joined;
+}
+
 function unknownFlag(command: Command, got: string, fix: string): LabError {
-  const known = Object.keys(command.options ?? {}).map((name) => `--${name}`);
-  const near = nearest(got, known);
+  const names = Object.keys(command.options ?? {});
   return new LabError({
     code: 'usage.unknown-flag',
     what: 'Unknown flag',
     where: `lab ${command.name}`,
-    expected: [...known, '--help'].join(' | '),
+    expected: [...names, 'help'].map((name) => `--${name}`).join(' | '),
     got,
-    fix: near ? `Did you mean "${near}"? ${fix}` : fix,
+    fix: `${didYouMean(got.replace(/^-+/, ''), names, (name) => `--${name}`)}${fix}`,
   });
-}
-
-/** The candidate at edit distance ≤ 2, if there is one. */
-function nearest(word: string, candidates: readonly string[]): string | undefined {
-  let best: string | undefined;
-  let bestDistance = 3;
-  for (const candidate of candidates) {
-    const distance = editDistance(word, candidate);
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
-  }
-  return best;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const swap = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }

@@ -26,7 +26,7 @@ export interface Command {
   /** Most positional arguments accepted (default 0). */
   readonly positionals?: number;
   /**
-   * Does the work. Throws LabError for bad input (printed as one line, exit code 1).
+   * Does the work. Throws LabError for bad input (printed as one line; exit code 2 for a code `usage.…`, else 1).
    * @returns the exit code, 0 when nothing is returned
    */
   run(args: Arguments): Promise<number | undefined> | Promise<void>;
@@ -120,16 +120,31 @@ export class Arguments {
     const text = this.text(name);
     if (text === undefined) return fallback;
     const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= min && value <= max) return value;
+    if (value >= min && value <= max) return value + 0; // +0: -0 is 0
     throw this.usageError('usage.bad-value', `Bad value for --${name}`, {
       expected: `a whole number from ${min} to ${max}`,
       got: JSON.stringify(text),
     });
   }
 
-  /** A usage error: exit code 2, with the command's usage as the fix. */
-  usageError(code: `usage.${string}`, what: string, detail: { expected?: string; got?: string } = {}): LabError {
-    return new LabError({ code, what, ...detail, fix: `Usage: lab ${this.command.usage}` });
+  /** The run seed given to `--seed`. @throws usage.bad-value when it is no unsigned 32-bit integer */
+  seed(fallback = 0): number {
+    return this.integer('seed', fallback);
+  }
+
+  /** Whether `--name` was given at all. */
+  given(name: string): boolean {
+    return this.values[name] !== undefined;
+  }
+
+  /** A usage error: exit code 2, with the command's usage as the fix, after `hint`. */
+  usageError(
+    code: `usage.${string}`,
+    what: string,
+    detail: { expected?: string; got?: string; hint?: string } = {},
+  ): LabError {
+    const { hint = '', ...parts } = detail;
+    return new LabError({ code, what, ...parts, fix: `${hint}Usage: lab ${this.command.usage}` });
   }
 }
 

@@ -5,6 +5,7 @@
 import * as v from 'valibot';
 import { LabError } from '../core/errors';
 import type { AdvantageOptions, LossBatch, LossOptions } from '../core/training-types';
+import { badShape, parseLine } from './conformance-line';
 
 /** Every number at a mask-1 position must fit float32, or the kernels could not represent it. */
 const number = v.pipe(v.number(), v.finite());
@@ -154,56 +155,9 @@ export function finiteResult(value: number, line: number, where: string): number
   });
 }
 
-function parseLine<T extends v.GenericSchema>(schema: T, text: string, line: number): v.InferOutput<T> {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    const got = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-    throw new LabError(
-      {
-        code: 'input.bad-json',
-        what: 'The line is not JSON',
-        where: `line ${line}`,
-        expected: 'one JSON object',
-        got,
-        fix: 'Write one complete JSON object per line.',
-      },
-      { cause },
-    );
-  }
-  // valibot takes an array for an object without keys.
-  if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw badShape(line, 'the whole line', 'a JSON object', Array.isArray(json) ? 'an array' : String(json));
-  const result = v.safeParse(schema, json);
-  if (result.success) return result.output;
-  const issue = result.issues[0];
-  const path = keyPath(v.getDotPath(issue));
-  if (issue.expected === 'never')
-    throw badShape(line, path, 'no such key', issue.received, 'Remove the key, or correct its name.');
-  if (issue.received === 'undefined') throw badShape(line, path, 'the key', 'nothing', 'Add the missing key.');
-  throw badShape(line, path, issue.expected ?? issue.message, issue.received);
-}
-
-/** `segments.0.mask.2` → `segments[0].mask[2]`. */
-function keyPath(dotted: string | null): string {
-  return dotted === null ? 'the whole line' : dotted.replace(/\.(\d+)(?=\.|$)/g, '[$1]');
-}
-
-function badShape(line: number, key: string, expected: string, got: string, fix?: string): LabError {
-  return new LabError({
-    code: 'input.bad-shape',
-    what: 'The line does not have the shape this command reads',
-    where: `line ${line}, ${key}`,
-    expected,
-    got,
-    ...(fix ? { fix } : {}),
-  });
-}
-
 function inFloat32(value: number, line: number, key: string): number {
   if (Number.isFinite(Math.fround(value))) return value;
-  throw badShape(line, key, 'a number in the range of float32', String(value));
+  throw badShape(line, key, 'a number in the range of float32', String(value), 'Use a smaller number.');
 }
 
 /**
@@ -229,6 +183,7 @@ function packTokens<K extends string>(
           `segments[${s}].${key}`,
           `${mask.length} numbers, as many as mask`,
           `${segment[key].length}`,
+          `Give ${key} and mask the same length.`,
         );
     const before = places.length;
     mask.forEach((m, i) => {
@@ -249,12 +204,21 @@ function ownerOfSegments(rollouts: readonly (readonly number[])[], segments: num
   rollouts.forEach((members, n) => {
     members.forEach((s, i) => {
       const key = `rollouts[${n}][${i}]`;
-      if (s >= segments) throw badShape(line, key, `a segment from 0 to ${segments - 1}`, String(s));
-      if (owner[s] !== -1) throw badShape(line, key, 'a segment that is in no other place', String(s));
+      if (s >= segments)
+        throw badShape(line, key, `a segment from 0 to ${segments - 1}`, String(s), 'Segments are counted from 0.');
+      if (owner[s] !== -1)
+        throw badShape(line, key, 'a segment that is in no other place', String(s), 'Name every segment once.');
       owner[s] = n;
     });
   });
   const missing = owner.indexOf(-1);
-  if (missing !== -1) throw badShape(line, 'rollouts', `every segment in a rollout`, `segment ${missing} in none`);
+  if (missing !== -1)
+    throw badShape(
+      line,
+      'rollouts',
+      'every segment in a rollout',
+      `segment ${missing} in none`,
+      `Add ${missing} to a rollout.`,
+    );
   return owner;
 }

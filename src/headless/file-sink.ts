@@ -3,7 +3,7 @@
  * once its checkpoint is renamed into place; lines of an iteration that was cut off before that are dropped on resume.
  */
 import { createReadStream, existsSync } from 'node:fs';
-import { mkdir, open, readFile, rename, stat, truncate } from 'node:fs/promises';
+import { open, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseConfig, parseSeed } from '../core/config';
 import { LabError } from '../core/errors';
@@ -13,6 +13,9 @@ import type { Rollout } from '../core/trajectory';
 import { rolloutLine } from '../core/trajectory-jsonl';
 import type { ModelShape } from '../model/parameters';
 import { readTrainingState, writeModel, writeTrainingState } from '../run/model-file';
+import { inFile } from './policy-file';
+import { onFile, readBytes, readText, shown } from './system-error';
+import { makeFolder, writeAtomically } from './targets';
 
 const files = {
   header: 'config.json',
@@ -22,26 +25,16 @@ const files = {
   policy: 'policy.safetensors',
 } as const;
 
-/** Writes the bytes next to the target, flushes them, and renames: a reader sees the old file or the new one. */
-async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
-  const handle = await open(`${path}.partial`, 'w');
-  try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(`${path}.partial`, path);
-}
-
 async function appendDurably(path: string, text: string): Promise<void> {
-  const handle = await open(path, 'a');
-  try {
-    await handle.appendFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await onFile('The run cannot be saved', path, 'a file that can be written', async () => {
+    const handle = await open(path, 'a');
+    try {
+      await handle.appendFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  });
 }
 
 /** Sink to a folder; one run per folder. */
@@ -59,16 +52,22 @@ export class FileSink implements Sink {
   }
 
   /** @throws `run.exists` when the folder already holds a run */
-  async saveHeader(header: RunHeader): Promise<void> {
-    await mkdir(this.folder, { recursive: true });
+  requireNew(): void {
     if (existsSync(this.at('header')))
       throw new LabError({
         code: 'run.exists',
         what: 'The output folder already holds a run',
         where: this.folder,
         expected: 'an empty or new folder',
+        got: files.header,
         fix: 'Choose another --out, or continue that run with --resume.',
       });
+  }
+
+  /** @throws `run.exists` when the folder already holds a run; `file.…` */
+  async saveHeader(header: RunHeader): Promise<void> {
+    this.requireNew();
+    await makeFolder(this.folder);
     await writeAtomically(this.at('header'), `${JSON.stringify({ ...header, status: 'preparing' }, null, 2)}\n`);
   }
 
@@ -89,25 +88,28 @@ export class FileSink implements Sink {
   }
 
   async saveStatus(_runId: string, status: TrainerStatus): Promise<void> {
-    const header = JSON.parse(await readFile(this.at('header'), 'utf8')) as object;
+    const header = JSON.parse(await readText('description of the run', this.at('header'))) as object;
     await writeAtomically(this.at('header'), `${JSON.stringify({ ...header, status }, null, 2)}\n`);
   }
 
   /** Also cuts metrics and trajectories back to the checkpoint, so that a resumed run appends to what it continues. */
   async loadRun(): Promise<{ header: RunHeader; records: IterationRecord[]; checkpoint: Checkpoint | null } | null> {
     if (!existsSync(this.at('header'))) return null;
-    const header = parseHeader(await readFile(this.at('header'), 'utf8'), this.at('header'));
+    const header = parseHeader(await readText('description of the run', this.at('header')), this.at('header'));
     const checkpoint = await this.loadCheckpoint();
     const done = checkpoint?.iteration ?? 0;
     const records: IterationRecord[] = [];
-    await cutLines(this.at('metrics'), done, (record) => records.push(record as unknown as IterationRecord));
-    await cutLines(this.at('trajectories'), done);
+    // Both are looked through before either is cut.
+    const metrics = await linesBefore(this.at('metrics'), done, (r) => records.push(r as unknown as IterationRecord));
+    const trajectories = await linesBefore(this.at('trajectories'), done);
+    await metrics.cut();
+    await trajectories.cut();
     return { header, records, checkpoint };
   }
 
   private async loadCheckpoint(): Promise<Checkpoint | null> {
     if (!existsSync(this.at('checkpoint'))) return null;
-    const { models, metadata } = readTrainingState(await readFile(this.at('checkpoint')), this.at('checkpoint'));
+    const { models, metadata } = readState(await readBytes('checkpoint', this.at('checkpoint')), this.at('checkpoint'));
     const counters = parseCounters(metadata.get('counters'));
     const { policy } = models;
     if (!policy || !counters)
@@ -119,6 +121,15 @@ export class FileSink implements Sink {
         fix: 'Start a new run in another folder.',
       });
     return { ...counters, policy, critic: models.critic ?? null };
+  }
+}
+
+/** Reads a checkpoint; errors name the file. */
+function readState(bytes: Uint8Array, path: string): ReturnType<typeof readTrainingState> {
+  try {
+    return readTrainingState(bytes, path);
+  } catch (thrown) {
+    throw inFile(thrown, path);
   }
 }
 
@@ -159,10 +170,19 @@ function parseHeader(text: string, where: string): RunHeader {
     if (typeof value === 'string') return value;
     throw reject(`a text under "${key}"`, JSON.stringify(value) ?? 'nothing');
   };
+  const inside = <T>(parse: () => T): T => {
+    try {
+      return parse();
+    } catch (thrown) {
+      if (!(thrown instanceof LabError)) throw thrown;
+      const { what, where: key, expected = 'a valid value', got } = thrown.parts;
+      throw reject(`${expected} under "${key}"`, got ?? what, thrown);
+    }
+  };
   return {
     runId: textOf('runId'),
-    config: parseConfig(raw.config),
-    seed: parseSeed(raw.seed),
+    config: inside(() => parseConfig(raw.config)),
+    seed: inside(() => parseSeed(raw.seed)),
     preset: raw.preset === null ? null : textOf('preset'),
     createdAt: textOf('createdAt'),
     adapter: textOf('adapter'),
@@ -184,22 +204,45 @@ async function* linesOf(path: string): AsyncGenerator<Buffer> {
 }
 
 /**
- * Cuts a file of JSON lines before the first line of iteration `done` or later, and an unfinished last line off. Reads line
- * by line: the trajectories of a long run are longer than a JavaScript string may be.
- * @param visit told of every line that stays
- * @throws `run.bad-line` when a line before the cut is damaged; the file is then as it was
+ * Reads the JSON lines of the iterations before `done`, which a checkpoint says were saved. Line by line: the trajectories of
+ * a long run are longer than a JavaScript string may be.
+ * @param visit told of every such line
+ * @returns `cut`: cuts the file before the first line of iteration `done` or later, and an unfinished last line off
+ * @throws `run.missing-lines` when the file or an iteration of it is not there, `run.bad-line` when a line is damaged
  */
-async function cutLines(path: string, done: number, visit: (value: { iteration: number }) => void = () => {}) {
-  if (!existsSync(path)) return;
+async function linesBefore(path: string, done: number, visit: (value: { iteration: number }) => void = () => {}) {
   let kept = 0;
   let number = 0;
-  for await (const line of linesOf(path)) {
-    const value = parseLine(line.toString('utf8'), path, ++number);
-    if (value.iteration >= done) break;
-    visit(value);
-    kept += line.length + 1;
-  }
-  if (kept < (await stat(path)).size) await truncate(path, kept);
+  let last = -1;
+  if (existsSync(path))
+    await onFile('The run cannot be read', path, 'a readable file', async () => {
+      for await (const line of linesOf(path)) {
+        const value = parseLine(line.toString('utf8'), path, ++number);
+        if (value.iteration >= done) break;
+        if (value.iteration > last + 1 || value.iteration < last)
+          throw missing(path, `iteration ${last + 1} on line ${number}`, `iteration ${value.iteration}`);
+        last = value.iteration;
+        visit(value);
+        kept += line.length + 1;
+      }
+    });
+  else if (done > 0) throw missing(path, 'a file', 'nothing');
+  if (last + 1 < done) throw missing(path, `iterations 0 to ${done - 1}`, `${last + 1} of them`);
+  const cut = async () => {
+    if (existsSync(path) && kept < (await stat(path)).size) await truncate(path, kept);
+  };
+  return { cut: () => onFile('The run cannot be continued', path, 'a file that can be written', cut) };
+}
+
+function missing(path: string, expected: string, got: string): LabError {
+  return new LabError({
+    code: 'run.missing-lines',
+    what: 'Saved iterations are missing that the checkpoint builds on',
+    where: shown(path),
+    expected,
+    got,
+    fix: 'Restore the file from a copy, or start a new run in another folder.',
+  });
 }
 
 function parseLine(line: string, path: string, number: number): { iteration: number } {

@@ -22,6 +22,7 @@ export function processIo(): ProcessIo {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     closed = true;
+    process.stderr.write('Nobody reads stdout any more: stopping after the step in hand.\n');
     controller.abort(error);
   });
   process.stderr.on('error', () => {});

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { nonDefault } from '../core/config';
 import type { IterationRecord, RunHeader } from '../core/protocol';
 import type { RunOutcome } from '../run/trainer';
+import { onFile } from './system-error';
 
 const kept = [
   'iteration',
@@ -38,5 +39,7 @@ export async function writeResult(
   const head = JSON.stringify({ version: 1, ...provenance, outcome }, rounded, 1).slice(0, -2);
   // One line an iteration: small, and readable in a diff.
   const lines = rows.map((row) => `  ${JSON.stringify(row, rounded)}`).join(',\n');
-  await writeFile(path, `${head},\n "iterations": [\n${lines}\n ]\n}\n`);
+  await onFile('The result cannot be written', path, 'a file that can be written', () =>
+    writeFile(path, `${head},\n "iterations": [\n${lines}\n ]\n}\n`),
+  );
 }

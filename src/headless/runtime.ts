@@ -1,20 +1,22 @@
 /** What headless commands share: device, terminals, base files, provenance. */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type PartialConfig, parseConfig, parsePartialConfig, type RunConfig } from '../core/config';
-import { LabError } from '../core/errors';
+import { configNames, type PartialConfig, parseConfig, parsePartialConfig, type RunConfig } from '../core/config';
+import { configTable } from '../core/config-table';
+import { LabError, type LabErrorParts } from '../core/errors';
 import { acquireDevice, type GpuContext } from '../gpu/device';
 import { isPreset, presets } from '../run/presets';
 import type { BaseLoader } from '../run/session';
 import { dawnGpu } from './dawn';
+import { didYouMean } from './nearest';
+import { readBytes, readText, shown } from './system-error';
 
 /** Where the shipped bases are, seen from the project folder the command runs in. */
 export const basesFolder = 'public/bases';
 
 export const baseFromDisk: BaseLoader = async (name) => {
   const path = join(basesFolder, `${name}.safetensors`);
-  return existsSync(path) ? readFile(path) : null;
+  return existsSync(path) ? readBytes('base checkpoint', path) : null;
 };
 
 /** A device for one command, and a one-line description for results. */
@@ -24,7 +26,32 @@ export async function openDevice(): Promise<{ context: GpuContext; adapter: stri
   return { context, adapter: [vendor, architecture, description].filter(Boolean).join(' ') };
 }
 
-/** `key=value` settings of `--set`, checked key by key. @throws LabError naming the first bad one */
+/** An error that comes from the arguments alone, as a usage error: exit code 2. */
+function caused(parts: LabErrorParts): LabError {
+  return new LabError({ ...parts, code: `usage.${parts.code}` });
+}
+
+/** Parses a configuration whose faults, if any, are those of the arguments. @throws usage.config.… */
+export function parseArgumentConfig(input: unknown): RunConfig {
+  try {
+    return parseConfig(input);
+  } catch (thrown) {
+    throw thrown instanceof LabError ? caused(thrown.parts) : thrown;
+  }
+}
+
+/** The error for a configuration key that does not exist, naming the nearest one. */
+export function unknownKey(name: string, where: string): LabError {
+  return new LabError({
+    code: 'usage.unknown-key',
+    what: `Unknown configuration key ${JSON.stringify(name.slice(0, 64))}`,
+    where,
+    expected: 'a key of the config table',
+    fix: `${didYouMean(name, configNames)}List them with: lab config`,
+  });
+}
+
+/** `key=value` settings of `--set`, checked key by key. @throws usage.… naming the first bad one */
 export function parseSettings(settings: readonly string[]): PartialConfig {
   const input: [string, string][] = settings.map((setting) => {
     const at = setting.indexOf('=');
@@ -37,35 +64,50 @@ export function parseSettings(settings: readonly string[]): PartialConfig {
       fix: 'For example: --set iterations=10',
     });
   });
+  for (const [name] of input) if (!Object.hasOwn(configTable, name)) throw unknownKey(name, '--set');
   const { values, issues } = parsePartialConfig(Object.fromEntries(input));
-  if (issues[0]) throw new LabError(issues[0]);
+  if (issues[0]) throw caused(issues[0]);
   return values;
 }
 
-/** The configuration of a preset or a JSON file, with settings on top. */
+/**
+ * The configuration of a preset or a JSON file, with settings on top.
+ * @throws usage.… where the arguments are wrong, config.… and file.… where the file is
+ */
 export async function readConfig(
   source: string,
   settings: readonly string[],
 ): Promise<{ config: RunConfig; preset: string | null }> {
   const changes = parseSettings(settings);
-  if (isPreset(source)) return { config: parseConfig({ ...presets[source].config, ...changes }), preset: source };
-  if (!existsSync(source))
+  if (isPreset(source))
+    return { config: parseArgumentConfig({ ...presets[source].config, ...changes }), preset: source };
+  if (!existsSync(source)) {
+    const names = Object.keys(presets);
     throw new LabError({
-      code: 'config.not-found',
+      code: 'usage.no-such-preset',
       what: 'There is neither such a preset nor such a file',
-      where: source.slice(0, 120),
-      expected: `${Object.keys(presets).join(', ')}, or a JSON file`,
-      fix: 'Check the spelling.',
+      where: shown(source),
+      expected: `${names.join(', ')}, or a JSON file`,
+      fix: `${didYouMean(source, names)}See: lab config`,
     });
-  let input: unknown;
+  }
+  const { values, issues } = parsePartialConfig(await readJson('configuration file', source));
+  if (issues[0]) throw new LabError({ ...issues[0], where: `${shown(source)}: ${issues[0].where}` });
+  const whole = { ...values, ...changes };
+  return { config: settings.length > 0 ? parseArgumentConfig(whole) : parseConfig(whole), preset: null };
+}
+
+/** A file of JSON. @throws file.…, config.not-json */
+async function readJson(what: string, path: string): Promise<unknown> {
+  const text = await readText(what, path);
   try {
-    input = JSON.parse(await readFile(source, 'utf8'));
+    return JSON.parse(text);
   } catch (cause) {
     throw new LabError(
       {
         code: 'config.not-json',
-        what: 'The configuration file is not JSON',
-        where: source,
+        what: `The ${what} is not JSON`,
+        where: shown(path),
         expected: 'a JSON object of configuration keys',
         got: (cause as Error).message,
         fix: 'Correct the file at that place.',
@@ -73,7 +115,4 @@ export async function readConfig(
       { cause },
     );
   }
-  const { values, issues } = parsePartialConfig(input);
-  if (issues[0]) throw new LabError({ ...issues[0], where: `${source}: ${issues[0].where}` });
-  return { config: parseConfig({ ...values, ...changes }), preset: null };
 }

@@ -1,5 +1,6 @@
 /** `lab run` as a user starts it: its own process, real terminal workers, files on disk. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -117,19 +118,30 @@ describe('lab run', () => {
   });
 
   test.each([
-    [['quick', '--set', 'windw=3'], /Unknown configuration key "windw"/],
-    [['quick', '--set', 'window=40'], /window/],
-    [['nothing'], /neither such a preset nor such a file/],
-    [['quick', '--seed', '-1'], /seed/],
-    [['quick', '--set', 'window=100'], /larger than the base policy was trained for/],
-    [['--resume', '/nowhere'], /no run to resume/],
-  ])('%j is one clear error', async (words, message) => {
+    [['quick', '--set', 'windw=3'], 2, /Unknown configuration key "windw"/],
+    [['nothing'], 2, /neither such a preset nor such a file/],
+    [['quick', '--seed', '-1'], 2, /seed/],
+    [['quick', '--set', 'window=100'], 1, /larger than the base policy was trained for/],
+    [['--resume', '/nowhere'], 2, /no run to resume/],
+  ])('%j is one clear error, and the only line on stderr: no device is opened', async (words, code, message) => {
     const ended = await run(words);
-    expect(ended.code).not.toBe(0);
-    expect(ended.lines).toEqual([]);
-    const errors = ended.stderr.split('\n').filter((l) => l.startsWith('error:'));
-    expect(errors).toHaveLength(1);
-    expect(errors[0]).toMatch(message);
+    expect([ended.code, ended.lines]).toEqual([code, []]);
+    expect(ended.stderr).toMatch(/^error: [^\n]*\n$/);
+    expect(ended.stderr).toMatch(message);
+  });
+
+  test('a run whose reader has gone stops', { timeout: 120_000 }, async () => {
+    const long = ['smoke', '--set', 'iterations=1000', '--set', 'evalEvery=1000'];
+    const child = spawn(process.execPath, [lab, 'run', ...long]);
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk;
+    });
+    child.stdout.once('data', () => child.stdout.destroy());
+    const [code] = await once(child, 'close');
+    expect(code).toBe(130);
+    expect(stderr).toContain('Nobody reads stdout any more');
+    expect(stderr).toMatch(/stopped \d+\/1000/);
   });
 
   test('a folder that holds a run is not overwritten', async () => {

@@ -132,14 +132,21 @@ describe('bad lines', () => {
     rollouts: [[0]],
     segments: [{ kind: 'execution', mask: [1], oldLogp: [-1], logp: [-1], advantages: [1] }],
   };
+  const withFix = expect.objectContaining({ parts: expect.objectContaining({ fix: expect.any(String) }) });
   const advantageCases: [string, string, string][] = [
     ['cut off', '{"mode":"paper"', 'The line is not JSON at line 7'],
     ['an array', '[]', 'line 7, the whole line'],
     ['a missing key', JSON.stringify({ ...good, lam: undefined }), 'line 7, lam: expected the key, got nothing'],
     ['an unknown key', JSON.stringify({ ...good, lambda: 1 }), 'line 7, lambda: expected no such key'],
     ['a wrong mode', JSON.stringify({ ...good, mode: 'gae' }), 'line 7, mode'],
-    ['γ above 1', JSON.stringify({ ...good, gamma: 2 }), 'line 7, gamma'],
-    ['no segments', JSON.stringify({ ...good, segments: [] }), 'line 7, segments'],
+    ['γ above 1', JSON.stringify({ ...good, gamma: 2 }), 'line 7, gamma: expected at most 1, got 2.'],
+    [
+      'a reward beyond float64',
+      JSON.stringify(good).replace('"reward":1', '"reward":1e999'),
+      'line 7, reward: expected a number in the range of float32, got Infinity. Use a smaller number.',
+    ],
+    ['a reward in quotes', JSON.stringify({ ...good, reward: '1' }), 'line 7, reward: expected a number, got "1".'],
+    ['no segments', JSON.stringify({ ...good, segments: [] }), 'line 7, segments: expected at least 1 element, got 0.'],
     [
       'a mask of the wrong length',
       JSON.stringify({ ...good, segments: [{ kind: 'summary', values: [1, 2], mask: [1] }] }),
@@ -159,13 +166,19 @@ describe('bad lines', () => {
   for (const [name, text, message] of advantageCases)
     test(`advantages: ${name}`, () => {
       expect(() => parseAdvantageLine(text, 7)).toThrow(message);
+      expect(() => parseAdvantageLine(text, 7)).toThrow(withFix);
     });
 
   const lossCases: [string, string, string][] = [
     ['a segment in no rollout', JSON.stringify({ ...step, rollouts: [] }), 'line 7, rollouts: expected every segment'],
     ['a segment twice', JSON.stringify({ ...step, rollouts: [[0], [0]] }), 'line 7, rollouts[1][0]'],
     ['a segment that is not there', JSON.stringify({ ...step, rollouts: [[0, 1]] }), 'line 7, rollouts[0][1]'],
-    ['a negative clip', JSON.stringify({ ...step, clip: -1 }), 'line 7, clip'],
+    [
+      'half a segment',
+      JSON.stringify({ ...step, rollouts: [[0.5]] }),
+      'line 7, rollouts[0][0]: expected a whole number, got 0.5.',
+    ],
+    ['a negative clip', JSON.stringify({ ...step, clip: -1 }), 'line 7, clip: expected at least 0, got -1.'],
     [
       'log-probs of the wrong length',
       JSON.stringify({ ...step, segments: [{ ...step.segments[0], oldLogp: [] }] }),
@@ -175,11 +188,17 @@ describe('bad lines', () => {
   for (const [name, text, message] of lossCases)
     test(`loss: ${name}`, () => {
       expect(() => parseLossLine(text, 7)).toThrow(message);
+      expect(() => parseLossLine(text, 7)).toThrow(withFix);
     });
 
   test('the good lines they were made from are read', () => {
     expect(parseAdvantageLine(JSON.stringify(good), 1).places).toEqual([[0, 0]]);
     expect(parseLossLine(JSON.stringify(step), 1).places).toEqual([[0, 0]]);
+  });
+
+  test('a byte-order mark before the first line is not read as JSON', () => {
+    expect(parseLossLine(`\uFEFF${JSON.stringify(step)}`, 1).places).toEqual([[0, 0]]);
+    expect(() => parseLossLine(`\uFEFF${JSON.stringify(step)}`, 2)).toThrow('not JSON');
   });
 
   test('a result that is not finite is an error, never JSON null', () => {

@@ -98,12 +98,46 @@ describe('a run in a folder', () => {
     ['[]', 'run.bad-header'],
     ['null', 'run.bad-header'],
     [JSON.stringify({ ...header, adapter: 3 }), 'run.bad-header'],
-    [JSON.stringify({ ...header, seed: -1 }), 'config.bad-seed'],
-    [JSON.stringify({ ...header, config: { windw: 3 } }), 'config.unknown-key'],
+    [JSON.stringify({ ...header, seed: -1 }), 'run.bad-header'],
+    [JSON.stringify({ ...header, config: { windw: 3 } }), 'run.bad-header'],
   ])('config.json %s is one clear error', async (content, code) => {
     const sink = await saved();
     writeFileSync(path('config.json'), content);
-    await expect(sink.loadRun()).rejects.toMatchObject({ code });
+    const text = expect.any(String);
+    const parts = { code, where: path('config.json'), expected: text, got: text, fix: text };
+    await expect(sink.loadRun()).rejects.toMatchObject({ parts });
+  });
+
+  test.each([
+    ['metrics.jsonl', (text: string) => `oops\n${text}`, /metrics\.jsonl, line 1/],
+    ['metrics.jsonl', () => null, /missing.*metrics\.jsonl: expected a file, got nothing/],
+    [
+      'metrics.jsonl',
+      (text: string) => text.slice(0, text.indexOf('\n') + 1),
+      /expected iterations 0 to 1, got 1 of them/,
+    ],
+    ['metrics.jsonl', (text: string) => text.slice(text.indexOf('\n') + 1), /expected iteration 0 on line 1/],
+    ['trajectories.jsonl', () => null, /missing.*trajectories\.jsonl: expected a file, got nothing/],
+    ['trajectories.jsonl', () => '', /expected iterations 0 to 1, got 0 of them/],
+  ])(
+    '%s that lost something the checkpoint builds on is named, and nothing is cut (%#)',
+    async (name, damage, message) => {
+      const sink = await saved();
+      const other = name === 'metrics.jsonl' ? 'trajectories.jsonl' : 'metrics.jsonl';
+      appendFileSync(path(other), '{"iteration":2}\n');
+      const before = text(other);
+      const damaged = damage(text(name));
+      if (damaged === null) rmSync(path(name));
+      else writeFileSync(path(name), damaged);
+      await expect(sink.loadRun()).rejects.toThrow(message);
+      expect(text(other)).toBe(before);
+    },
+  );
+
+  test('a damaged checkpoint is named', async () => {
+    const sink = await saved();
+    writeFileSync(path('checkpoint.safetensors'), 'oops');
+    await expect(sink.loadRun()).rejects.toThrow(/run\/checkpoint\.safetensors, header length/);
   });
 });
 

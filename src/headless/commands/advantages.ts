@@ -11,9 +11,10 @@ const advantages: Command = {
   usage: 'advantages [--engine gpu|cpu] < lines.jsonl',
   options: engineOption,
   async run(args) {
-    await answerLines(args, async (text, line, context) => {
+    await answerLines(args, async (text, line, device) => {
       const request = parseAdvantageLine(text, line);
       const { batch, options } = request;
+      const context = await device();
       const result = context
         ? await computeOnGpu(
             context,

@@ -1,16 +1,14 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { parseSeed } from '../../core/config';
-import { LabError } from '../../core/errors';
 import { VOCABULARY_SIZE } from '../../core/tokenizer';
 import { createNodePool } from '../../env/pool-node';
 import { build } from '../../run/build';
 import { evaluate } from '../../run/evaluate';
-import { readModel, requireFit } from '../../run/model-file';
+import { requireFit } from '../../run/model-file';
 import { shapeOf } from '../../run/pretrain';
 import { createEngine, loadBase } from '../../run/session';
 import type { Command } from '../command';
+import { readPolicy } from '../policy-file';
 import { baseFromDisk, openDevice, readConfig } from '../runtime';
+import { readBytes } from '../system-error';
 
 const evaluateCommand: Command = {
   name: 'eval',
@@ -27,16 +25,9 @@ const evaluateCommand: Command = {
     const { config } = await readConfig(args.required(0, 'preset or configuration file'), args.texts('set'));
     const path = args.text('policy');
     if (path === undefined) throw args.usageError('usage.missing-argument', 'Missing --policy', { expected: 'a file' });
-    if (!existsSync(path))
-      throw new LabError({
-        code: 'policy.missing',
-        what: 'There is no such checkpoint',
-        where: path,
-        fix: 'Check the path.',
-      });
-    const seed = parseSeed(args.text('seed') ?? '0');
+    const seed = args.seed();
     const episodes = args.integer('episodes', config.finalEvalEpisodes, 1, 1_000_000);
-    const model = readModel(await readFile(path), path);
+    const model = readPolicy(await readBytes('checkpoint', path), path);
     requireFit(model.shape, shapeOf(config, VOCABULARY_SIZE), path);
     const { context, adapter } = await openDevice();
     const pool = await createNodePool({ workers: config.terminalWorkers });

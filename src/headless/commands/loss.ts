@@ -11,9 +11,10 @@ const loss: Command = {
   usage: 'loss [--engine gpu|cpu] < lines.jsonl',
   options: engineOption,
   async run(args) {
-    await answerLines(args, async (text, line, context) => {
+    await answerLines(args, async (text, line, device) => {
       const request = parseLossLine(text, line);
       const { batch, logp, options } = request;
+      const context = await device();
       const zeros = new Float32Array(logp.length);
       const result = context
         ? await computeStepLoss(context, batch, { logp, entropy: zeros, values: zeros }, options)

@@ -1,6 +1,4 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { parseSeed } from '../../core/config';
+import { join } from 'node:path';
 import { VOCABULARY_SIZE } from '../../core/tokenizer';
 import { createNodePool } from '../../env/pool-node';
 import { initialParameters } from '../../model/initialise';
@@ -11,7 +9,9 @@ import { recipeConfig, shapeOf, pretrain as warmStart } from '../../run/pretrain
 import { type Recipe, recipes } from '../../run/recipes';
 import { createEngine } from '../../run/session';
 import type { Command } from '../command';
+import { didYouMean } from '../nearest';
 import { basesFolder, openDevice } from '../runtime';
+import { requireReplaceableFile, writeAtomically } from '../targets';
 
 const pretrain: Command = {
   name: 'pretrain',
@@ -29,13 +29,16 @@ const pretrain: Command = {
     if (!Object.hasOwn(recipes, name))
       throw args.usageError('usage.bad-value', 'There is no such recipe', {
         expected: Object.keys(recipes).join(' | '),
-        got: name,
+        got: name.slice(0, 64),
+        hint: didYouMean(name, Object.keys(recipes)),
       });
     const known: Recipe = recipes[name as keyof typeof recipes];
     const recipe: Recipe = { ...known, steps: args.integer('steps', known.steps, 1, 1_000_000) };
-    const seed = parseSeed(args.text('seed') ?? '1');
+    const seed = args.seed(1);
     const episodes = args.integer('eval', 512, 1, 100_000);
     const config = recipeConfig(recipe);
+    const file = args.text('out') ?? join(basesFolder, `${name}.safetensors`);
+    await requireReplaceableFile(file);
     const shape = shapeOf(config, VOCABULARY_SIZE);
     const { context, adapter } = await openDevice();
     const pool = await createNodePool({ workers: config.terminalWorkers });
@@ -59,7 +62,6 @@ const pretrain: Command = {
         },
       });
       const evalComp = await evaluate('comp', { engine, pool, config, seed, episodes, gate });
-      const file = args.text('out') ?? join(basesFolder, `${name}.safetensors`);
       const bytes = writeModel(shape, await engine.getParameters('policy'), {
         recipe: JSON.stringify(recipe),
         command: `lab pretrain ${name} --seed ${seed} --steps ${recipe.steps}`,
@@ -68,9 +70,7 @@ const pretrain: Command = {
         adapter,
         baseSuccess: String(evalComp.success),
       });
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(`${file}.partial`, bytes);
-      await rename(`${file}.partial`, file);
+      await writeAtomically(file, bytes);
       args.print({
         done: true,
         file,

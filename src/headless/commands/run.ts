@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
-import { parseSeed } from '../../core/config';
 import type { EvalSummary, IterationRecord, Progress, RunHeader, TrainerEvent } from '../../core/protocol';
 import { createNodePool } from '../../env/pool-node';
 import type { PolicyEngine } from '../../model/engine';
@@ -11,6 +10,8 @@ import type { Arguments, Command } from '../command';
 import { FileSink, NullSink } from '../file-sink';
 import { writeResult } from '../result-file';
 import { baseFromDisk, openDevice, readConfig } from '../runtime';
+import { fileError, shown } from '../system-error';
+import { requireWritableFile, requireWritableFolder } from '../targets';
 
 /** One iteration as one JSON line: the success rates as plain numbers, the rest of an evaluation beside them. */
 export function iterationLine(record: IterationRecord): Record<string, unknown> {
@@ -66,6 +67,62 @@ function commandLine(args: Arguments): string {
   return `lab run ${args.positionals.join(' ')} --seed ${args.text('seed') ?? '0'}${settings.join('')}`;
 }
 
+/** What is known of a run before the device is opened. */
+interface Plan {
+  readonly description: Omit<RunHeader, 'adapter' | 'engine' | 'build'>;
+  /** The run that goes on. */
+  readonly stored: Awaited<ReturnType<FileSink['loadRun']>>;
+  readonly folder: FileSink | null;
+}
+
+/** Reads the arguments, and the run of --resume. @throws LabError for whatever is wrong with them */
+async function plan(args: Arguments): Promise<Plan> {
+  const resume = args.text('resume');
+  if (resume !== undefined) {
+    const extra = [...args.positionals, ...['seed', 'set', 'out'].filter((n) => args.given(n)).map((n) => `--${n}`)];
+    if (extra.length > 0)
+      throw args.usageError('usage.bad-flag', '--resume continues a run as it began', {
+        expected: 'no preset, --seed, --set or --out beside --resume',
+        got: extra.join(' ').slice(0, 120),
+        hint: 'Leave them out, or start a new run without --resume. ',
+      });
+    const folder = new FileSink(resume);
+    const stored = await folder.loadRun();
+    if (stored) return { description: stored.header, stored, folder };
+    throw args.usageError('usage.bad-value', 'There is no run to resume', {
+      expected: 'a folder written by --out',
+      got: shown(resume),
+    });
+  }
+  const description = {
+    ...(await readConfig(args.required(0, 'preset or configuration file'), args.texts('set'))),
+    runId: randomUUID(),
+    seed: args.seed(),
+    createdAt: new Date().toISOString(),
+  };
+  const out = args.text('out');
+  return { description, stored: null, folder: out === undefined ? null : new FileSink(out) };
+}
+
+/** Makes sure that everything asked for can be written, before hours of training. @throws LabError */
+async function requireTargets(args: Arguments, folder: FileSink | null, resumes: boolean): Promise<void> {
+  for (const name of ['result', 'memory']) {
+    const path = args.text(name);
+    if (path !== undefined) await requireWritableFile(path);
+  }
+  if (!folder) return;
+  if (!resumes) folder.requireNew();
+  await requireWritableFolder(folder.folder);
+}
+
+function appendMemory(path: string, line: Record<string, number>): void {
+  try {
+    appendFileSync(path, `${JSON.stringify(line)}\n`);
+  } catch (thrown) {
+    throw fileError(thrown, 'The memory file cannot be written', path, 'a file that can be written');
+  }
+}
+
 const success = (summary: EvalSummary | null) => summary?.success ?? null;
 
 const run: Command = {
@@ -86,29 +143,14 @@ const run: Command = {
     resume: { type: 'string', help: 'continue the run in this folder from its last saved iteration' },
   },
   async run(args) {
-    const resume = args.text('resume');
-    const sink = resume ?? args.text('out');
-    const fileSink = sink === undefined ? null : new FileSink(sink);
-    const stored = resume === undefined ? null : await fileSink!.loadRun();
-    if (resume !== undefined && !stored)
-      throw args.usageError('usage.bad-value', 'There is no run to resume', {
-        expected: 'a folder written by --out',
-        got: resume,
-      });
+    const { description, stored, folder } = await plan(args);
+    const { config } = description;
+    const { shape, parameters } = await loadBase(config, description.seed, baseFromDisk);
+    folder?.useShape(shape);
+    await requireTargets(args, folder, stored !== null);
     const { context, adapter } = await openDevice();
-    const header: RunHeader = stored?.header ?? {
-      ...(await readConfig(args.required(0, 'preset or configuration file'), args.texts('set'))),
-      runId: randomUUID(),
-      seed: parseSeed(args.text('seed') ?? '0'),
-      createdAt: new Date().toISOString(),
-      adapter,
-      engine: 'webgpu',
-      build,
-    };
-    const { config } = header;
-    const { shape, parameters } = await loadBase(config, header.seed, baseFromDisk);
-    if (fileSink) fileSink.useShape(shape);
-    if (fileSink && !stored) await fileSink.saveHeader({ ...header, engine: config.engine });
+    const header: RunHeader = stored?.header ?? { ...description, adapter, engine: 'webgpu', build };
+    if (folder && !stored) await folder.saveHeader({ ...header, engine: config.engine });
     const pool = await createNodePool({ workers: config.terminalWorkers });
     try {
       const engine = await createEngine(context, shape, config);
@@ -120,14 +162,14 @@ const run: Command = {
         else if (event.type === 'iteration') {
           args.print(iterationLine(event.record));
           records.push(event.record);
-          if (memory) appendFileSync(memory, `${JSON.stringify(memoryLine(event.record.iteration, engine))}\n`);
+          if (memory) appendMemory(memory, memoryLine(event.record.iteration, engine));
           for (const alarm of event.record.alarms) args.note(`alarm: ${alarm.message}`);
         }
       };
       const trainer = new Trainer(header, {
         engine,
         pool,
-        sink: fileSink ?? new NullSink(),
+        sink: folder ?? new NullSink(),
         base: parameters,
         here: { adapter, build },
         emit,

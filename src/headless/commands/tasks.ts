@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type PartialConfig, parseConfig, parseSeed, type RunConfig } from '../../core/config';
+import type { PartialConfig, RunConfig } from '../../core/config';
 import { encode } from '../../core/tokenizer';
 import { createTerminalPool } from '../../env/pool';
 import type { Split, TaskInstance } from '../../env/task';
@@ -9,7 +9,8 @@ import { chanceFloor, measureChance } from '../../run/chance';
 import { isPreset, presets, suiteContext } from '../../run/presets';
 import { drawTasks } from '../../run/tasks';
 import type { Arguments, Command } from '../command';
-import { parseSettings, readConfig } from '../runtime';
+import { didYouMean } from '../nearest';
+import { parseArgumentConfig, parseSettings, readConfig } from '../runtime';
 import { describeTask, reportExpert } from '../tasks-expert';
 
 const names = [...suites, ...families.map((family) => family.name)];
@@ -37,6 +38,7 @@ function suiteArgument(args: Arguments): RunConfig['suite'] {
   throw args.usageError('usage.bad-value', 'There is no such task family or suite', {
     expected: names.join(' | '),
     got: name.slice(0, 64),
+    hint: didYouMean(name, names),
   });
 }
 
@@ -49,7 +51,7 @@ function instanceArgument(args: Arguments, range: Pick<RunConfig, 'difficultyMin
   const only = args.text('difficulty') === undefined ? null : args.integer('difficulty', least, least, most);
   return generateTask({
     tasks,
-    seed: parseSeed(args.text('seed') ?? '0'),
+    seed: args.seed(),
     index: args.integer('index', 0),
     split: args.choice<Split>('split', ['train', 'eval'], 'train'),
     difficultyMin: only ?? range.difficultyMin,
@@ -72,7 +74,7 @@ function show(args: Arguments): void {
 
 /** The context rules that hold every family, with settings on top. */
 function suiteConfig(suite: RunConfig['suite'], changes: PartialConfig): RunConfig {
-  return parseConfig({ ...suiteContext, ...wholeRange, ...changes, suite });
+  return parseArgumentConfig({ ...suiteContext, ...wholeRange, ...changes, suite });
 }
 
 async function playExpert(args: Arguments): Promise<void> {
@@ -93,11 +95,12 @@ async function chance(args: Arguments): Promise<void> {
     throw args.usageError('usage.bad-value', 'There is no such preset, family, suite or file', {
       expected: [...Object.keys(presets), ...names, 'a JSON file'].join(' | '),
       got: source.slice(0, 64),
+      hint: didYouMean(source, [...Object.keys(presets), ...names]),
     });
   const config = names.includes(source)
     ? suiteConfig(source as RunConfig['suite'], parseSettings(settings))
     : (await readConfig(source, settings)).config;
-  const seed = parseSeed(args.text('seed') ?? '0');
+  const seed = args.seed();
   const tasks = drawTasks(config, seed, 'eval', 0, args.integer('tasks', 200, 1, 100_000));
   const pool = createTerminalPool({ workers: 0 });
   try {
@@ -148,6 +151,7 @@ const tasks: Command = {
       throw args.usageError('usage.bad-value', 'lab tasks has no such action', {
         expected: Object.keys(actions).join(' | '),
         got: name.slice(0, 64),
+        hint: didYouMean(name, Object.keys(actions)),
       });
     const action = actions[name]!;
     for (const option of Object.keys(options)) {

@@ -1,0 +1,34 @@
+/** A policy named on the command line. */
+import { LabError } from '../core/errors';
+import { readSafetensors } from '../core/safetensors';
+import { type ModelFile, readModel } from '../run/model-file';
+import { shown } from './system-error';
+
+/**
+ * Reads a policy: a base, or policy.safetensors of a run.
+ * @throws policy.training-state for the checkpoint of a run; LabErrors that name the file for a damaged one
+ */
+export function readPolicy(bytes: Uint8Array, path: string): ModelFile {
+  try {
+    if (readSafetensors(bytes).metadata.has('steps'))
+      throw new LabError({
+        code: 'policy.training-state',
+        what: 'The file is the training state of a run, not a policy',
+        where: shown(path),
+        expected: 'a base, or policy.safetensors of a run',
+        got: 'policy, optimiser and counters in one file',
+        fix: 'Use policy.safetensors of that run; it lies in the same folder.',
+      });
+    return readModel(bytes, path);
+  } catch (thrown) {
+    throw inFile(thrown, path);
+  }
+}
+
+/** An error about the inside of a file, with the file's name in front of the place. */
+export function inFile(thrown: unknown, path: string): unknown {
+  if (!(thrown instanceof LabError)) return thrown;
+  const { where } = thrown.parts;
+  if (where?.includes(shown(path))) return thrown;
+  return new LabError({ ...thrown.parts, where: where ? `${shown(path)}, ${where}` : shown(path) }, { cause: thrown });
+}
