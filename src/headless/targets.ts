@@ -37,7 +37,7 @@ function found(path: string): Promise<Stats | null> {
 }
 
 function unfit(what: string, path: string, expected: string, got: string): LabError {
-  const fix = `Choose another path, or move that ${got === 'a file' ? 'file' : 'one'} away.`;
+  const fix = got === 'a folder' ? 'Name a file.' : 'Choose another path.';
   return new LabError({ code: 'file.unfit', what, where: shown(path), expected, got, fix });
 }
 
