@@ -26,6 +26,8 @@ export interface ChoiceKey<T extends string = string> extends KeyBase {
   readonly type: 'choice';
   readonly default: T;
   readonly options: readonly T[];
+  /** How options are shown; an option without a name is shown as it is written. */
+  readonly names?: Readonly<Partial<Record<T, string>>>;
 }
 export type ConfigKey = NumberKey | BooleanKey | ChoiceKey;
 export type ConfigGroup =
@@ -70,7 +72,8 @@ const choice = <const T extends readonly string[]>(
   options: T,
   value: NoInfer<T[number]>,
   help: string,
-): ChoiceKey<T[number]> => ({ type: 'choice', group, label, options, default: value, help });
+  names?: Readonly<Partial<Record<NoInfer<T[number]>, string>>>,
+): ChoiceKey<T[number]> => ({ type: 'choice', group, label, options, default: value, help, names });
 
 export const configTable = {
   // Task
@@ -229,10 +232,11 @@ export const configTable = {
   ),
   trainSummary: choice(
     'loss',
-    'Summary tokens',
+    'Train summaries',
     ['true', 'masked', 'frozen'],
     'true',
-    'Train the summary tokens, leave them out of the policy loss, or let a frozen base policy write them.',
+    'Train the summary tokens (true), leave them out of the policy loss (masked), or let a frozen base policy write them (frozen).',
+    { true: 'yes', frozen: 'frozen writer' },
   ),
   clip: number('loss', 'Clip ε', 0.2, 0.001, 1, 'PPO ratio clip.'),
   valueClip: number('loss', 'Value clip', 0, 0, 10, 'ε_v of the value loss; 0 = off.'),

@@ -111,7 +111,9 @@ export type TrainerEvent =
   | { readonly type: 'progress'; readonly progress: Progress }
   | { readonly type: 'iteration'; readonly runId: string; readonly record: IterationRecord }
   | { readonly type: 'watch'; readonly runId: string; readonly events: readonly WatchEvent[] }
-  | { readonly type: 'failed'; readonly runId: string; readonly error: LabErrorParts };
+  | { readonly type: 'failed'; readonly runId: string; readonly error: LabErrorParts }
+  /** Something the user should know that belongs to no run, e.g. that nothing is kept. */
+  | { readonly type: 'notice'; readonly notice: LabErrorParts };
 
 /** What is known of a run before and after it is done. */
 export interface RunHeader {
@@ -171,6 +173,8 @@ export interface RunSummary {
   readonly lastEvalSuccess: number | null;
   /** Bytes kept on disk. */
   readonly sizeBytes: number;
+  /** Another tab trains it now. */
+  readonly liveElsewhere?: boolean;
 }
 
 /** The device as the page and `lab device` show it. */

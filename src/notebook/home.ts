@@ -66,7 +66,7 @@ does *not* show: with and without the factor of Eq. 14, success came out the sam
 tell the two apart is an open question, and a good one to try.
 
 One run is one sample. Change the **seed** and run again before you believe a difference; then change one thing at a time:
-leave the summaries out of the loss (*Summary tokens: masked*), pay only the last segment (*Advantage: last-only*), or switch
+leave the summaries out of the loss (*Train summaries: masked*), pay only the last segment (*Advantage: last-only*), or switch
 compaction off. **Share** copies a link that holds this whole notebook with your changes. Whoever opens it sees your
 settings, and nothing runs until they press Run.`;
 

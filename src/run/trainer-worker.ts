@@ -2,7 +2,7 @@
 import '../env/worker-errors';
 import * as Comlink from 'comlink';
 import { parseConfig, parseSeed, type RunConfig } from '../core/config';
-import { errorParts, LabError } from '../core/errors';
+import { errorParts, LabError, type LabErrorParts } from '../core/errors';
 import type {
   Checkpoint,
   DeviceReport,
@@ -23,6 +23,7 @@ import type { PolicyEngine } from '../model/engine';
 import { openStore, type Store } from '../store';
 import { build } from './build';
 import { writeModel } from './model-file';
+import { heldRuns, holdRun, type Release } from './run-lock';
 import { createEngine, loadBase } from './session';
 import { Trainer } from './trainer';
 
@@ -42,6 +43,13 @@ interface Fate {
   lost: boolean;
 }
 
+/** What a run holds while it is active. */
+interface Held {
+  engine?: PolicyEngine;
+  pool?: TerminalPool;
+  readonly lock: Release;
+}
+
 const ENDED: ReadonlySet<TrainerStatus> = new Set(['finished', 'stopped', 'failed']);
 
 const baseUrl = (name: string) => new URL(`${import.meta.env.BASE_URL}bases/${name}.safetensors`, siteRoot());
@@ -59,8 +67,13 @@ async function fetchBase(name: string): Promise<Uint8Array | null> {
 class TrainerService implements TrainerApi {
   private listener: (event: TrainerEvent) => void = () => {};
   private context: Promise<GpuContext> | null = null;
-  private readonly store: Promise<Store> = openStore();
+  private subscribed = false;
+  /** Notices from before the page listened. */
+  private readonly early: LabErrorParts[] = [];
+  private readonly store: Promise<Store> = this.open();
   private active: Active | null = null;
+  /** The run whose lock this tab holds. */
+  private lockedId: string | null = null;
   /** Runs begin and end one at a time: two calls at once must not leave two runs on the device. */
   private readonly turns = new Turns();
 
@@ -82,6 +95,8 @@ class TrainerService implements TrainerApi {
 
   async subscribe(listener: (event: TrainerEvent) => void): Promise<void> {
     this.listener = listener;
+    this.subscribed = true;
+    for (const notice of this.early.splice(0)) listener({ type: 'notice', notice });
   }
 
   start(request: { config: unknown; seed: number; preset: string | null }): Promise<string> {
@@ -101,8 +116,11 @@ class TrainerService implements TrainerApi {
         engine: config.engine,
         build,
       };
-      await (await this.store).saveHeader(header);
-      await this.launch(header, context, null);
+      // Before the run is listed: no other tab may take it for an interrupted one.
+      await this.locked(header.runId, async (lock) => {
+        await (await this.store).saveHeader(header);
+        await this.launch(header, context, null, lock);
+      });
       return header.runId;
     });
   }
@@ -114,17 +132,20 @@ class TrainerService implements TrainerApi {
         return;
       }
       await this.release();
-      const stored = await (await this.store).loadRun(runId);
-      if (!stored)
-        throw new LabError({
-          code: 'run.unknown',
-          what: 'There is no such run',
-          where: runId,
-          fix: 'Choose a run from the list.',
-        });
-      // Parsed again: the run may have been stored by a build with other configuration keys.
-      const header = { ...stored.header, config: parseConfig(stored.header.config) };
-      await this.launch(header, await this.gpu(), stored.checkpoint);
+      // Read under the lock: another tab may train it up to then.
+      await this.locked(runId, async (lock) => {
+        const stored = await (await this.store).loadRun(runId);
+        if (!stored)
+          throw new LabError({
+            code: 'run.unknown',
+            what: 'There is no such run',
+            where: runId,
+            fix: 'Choose a run from the list.',
+          });
+        // Parsed again: the run may have been stored by a build with other configuration keys.
+        const header = { ...stored.header, config: parseConfig(stored.header.config) };
+        await this.launch(header, await this.gpu(), stored.checkpoint, lock);
+      });
     });
   }
 
@@ -138,7 +159,12 @@ class TrainerService implements TrainerApi {
     return this.turns.take(() => this.release());
   }
   async listRuns(): Promise<RunSummary[]> {
-    return (await this.store).listRuns();
+    const runs = await (await this.store).listRuns();
+    const held = await heldRuns();
+    return runs.map((run) => {
+      const { runId } = run.header;
+      return held.has(runId) && runId !== this.lockedId ? { ...run, liveElsewhere: true } : run;
+    });
   }
   async loadRecords(runId: string): Promise<IterationRecord[]> {
     return (await this.store).loadRecords(runId);
@@ -147,17 +173,13 @@ class TrainerService implements TrainerApi {
     return (await this.store).loadRollouts(runId, iteration);
   }
   async exportTrajectories(runId: string): Promise<Blob> {
-    return (await this.store).exportTrajectories(runId, (ids) => decode(ids));
+    const lines = await (await this.store).exportTrajectories(runId, (ids) => decode(ids));
+    if (lines.size === 0) throw nothingSaved(runId);
+    return lines;
   }
   async exportCheckpoint(runId: string): Promise<Blob> {
     const stored = await (await this.store).loadRun(runId);
-    if (!stored?.checkpoint)
-      throw new LabError({
-        code: 'run.no-checkpoint',
-        what: 'The run has no checkpoint yet',
-        where: runId,
-        fix: 'Wait for its first iteration to be saved.',
-      });
+    if (!stored?.checkpoint) throw nothingSaved(runId);
     const { header, checkpoint } = stored;
     const { shape } = await loadBase(header.config, header.seed, fetchBase);
     const bytes = writeModel(shape, checkpoint.policy.parameters, provenance(header, checkpoint));
@@ -166,7 +188,12 @@ class TrainerService implements TrainerApi {
   deleteRun(runId: string): Promise<void> {
     return this.turns.take(async () => {
       if (this.active?.header.runId === runId) await this.release();
-      await (await this.store).deleteRun(runId);
+      const lock = await holdRun(runId);
+      try {
+        await (await this.store).deleteRun(runId);
+      } finally {
+        await lock();
+      }
     });
   }
 
@@ -209,8 +236,41 @@ class TrainerService implements TrainerApi {
     await run.done;
   }
 
-  private async launch(header: RunHeader, context: GpuContext, checkpoint: Checkpoint | null): Promise<void> {
-    const held: { engine?: PolicyEngine; pool?: TerminalPool } = {};
+  /** Opens the store; what it has to say, also that it keeps nothing, goes to the page. */
+  private async open(): Promise<Store> {
+    const tell = (notice: LabErrorParts) => {
+      if (this.subscribed) this.listener({ type: 'notice', notice });
+      else this.early.push(notice);
+    };
+    const store = await openStore({ onNotice: tell });
+    if (store.volatile) tell(store.volatile);
+    return store;
+  }
+
+  /** Takes a run for this tab and begins it. @throws LabError run.elsewhere */
+  private async locked(runId: string, begin: (lock: Release) => Promise<void>): Promise<void> {
+    const release = await holdRun(runId);
+    this.lockedId = runId;
+    const lock = async () => {
+      await release();
+      this.lockedId = null;
+    };
+    try {
+      await begin(lock);
+    } catch (thrown) {
+      await lock();
+      throw thrown;
+    }
+  }
+
+  /** @param lock of the run; let go when the run has ended, or now when it cannot begin */
+  private async launch(
+    header: RunHeader,
+    context: GpuContext,
+    checkpoint: Checkpoint | null,
+    lock: Release,
+  ): Promise<void> {
+    const held: Held = { lock };
     try {
       const { shape, parameters } = await loadBase(header.config, header.seed, fetchBase);
       held.pool = await createBrowserPool({ workers: header.config.terminalWorkers });
@@ -242,11 +302,21 @@ class TrainerService implements TrainerApi {
     }
   }
 
-  private async close(held: { engine?: PolicyEngine; pool?: TerminalPool }): Promise<void> {
+  private async close(held: Held): Promise<void> {
     this.active = null;
     held.engine?.dispose();
     await held.pool?.close();
+    await held.lock();
   }
+}
+
+function nothingSaved(runId: string): LabError {
+  return new LabError({
+    code: 'run.nothing-saved',
+    what: 'Nothing of this run has been saved yet',
+    where: runId,
+    fix: 'Wait for its first iteration to be saved.',
+  });
 }
 
 function describe(context: GpuContext): string {

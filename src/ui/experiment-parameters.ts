@@ -1,6 +1,6 @@
 /** Which parameters a cell shows first, and how a configuration is put together from preset and changes. */
 import { checkRules, configNames, defaultConfig, type PartialConfig, type RunConfig } from '../core/config';
-import { type ConfigGroup, type ConfigKey, type ConfigName, configTable } from '../core/config-table';
+import { type ChoiceKey, type ConfigGroup, type ConfigKey, type ConfigName, configTable } from '../core/config-table';
 import type { LabErrorParts } from '../core/errors';
 import type { ExperimentCell } from '../notebook/cells';
 import type { PresetInfo } from './services';
@@ -70,5 +70,21 @@ export function sameConfig(a: RunConfig, b: RunConfig): boolean {
 export function valueText(name: ConfigName, value: RunConfig[ConfigName]): string {
   const key: ConfigKey = configTable[name];
   if (key.type === 'boolean') return value ? 'on' : 'off';
-  return key.type !== 'choice' && key.unit ? `${value} ${key.unit}` : String(value);
+  if (key.type === 'choice') return optionText(key, String(value));
+  return key.unit ? `${value} ${key.unit}` : String(value);
+}
+
+/** An option as it is shown. */
+export const optionText = (key: ChoiceKey, option: string): string => key.names?.[option] ?? option;
+
+/** Fired (bubbling) by a field of a cell whenever what is typed into it becomes unusable or usable again. */
+export interface FieldValidity {
+  readonly label: string;
+  /** What is wrong, as a sentence; empty when nothing is. */
+  readonly problem: string;
+}
+
+/** Tells the cell around a field whether the field can be used. */
+export function announceValidity(field: HTMLElement, detail: FieldValidity): void {
+  field.dispatchEvent(new CustomEvent<FieldValidity>('validity', { detail, bubbles: true, composed: true }));
 }

@@ -1,12 +1,13 @@
 /** What to run: preset, seed, the main parameters, and all others behind a disclosure. */
-import { css, html, nothing } from 'lit';
+import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
+import { live } from 'lit/directives/live.js';
 import { parseSeed, type RunConfig } from '../core/config';
 import { type ConfigName, configTable } from '../core/config-table';
 import { errorParts } from '../core/errors';
 import type { ExperimentCell } from '../notebook/cells';
 import { definitionStyles, definitionTip } from './definition';
-import { groupTitles, mainParameters, parameterGroups } from './experiment-parameters';
+import { announceValidity, groupTitles, mainParameters, parameterGroups } from './experiment-parameters';
 import { LabElement } from './lab-element';
 import './parameter-control';
 import type { LabServices } from './services';
@@ -22,6 +23,8 @@ export class LabSetup extends LabElement {
   /** Groups opened so far; only those are rendered. */
   @state() private opened: ReadonlySet<string> = new Set();
   @state() private seedProblem = '';
+  /** What is typed and is no seed; null when the field shows the seed. */
+  @state() private seedDraft: string | null = null;
 
   static override styles = [
     baseStyles,
@@ -55,13 +58,26 @@ export class LabSetup extends LabElement {
     this.dispatchEvent(new CustomEvent('cell', { detail: cell }));
   }
 
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    const before = changed.get('cell');
+    if (this.seedProblem && before && (before.seed !== this.cell.seed || before.preset !== this.cell.preset))
+      this.judgeSeed('', null);
+  }
+
+  private judgeSeed(problem: string, draft: string | null): void {
+    this.seedDraft = draft;
+    if (problem === this.seedProblem) return;
+    this.seedProblem = problem;
+    announceValidity(this, { label: 'Seed', problem });
+  }
+
   private setSeed(raw: string): void {
     try {
       const seed = parseSeed(raw);
-      this.seedProblem = '';
+      this.judgeSeed('', null);
       if (seed !== this.cell.seed) this.emit({ ...this.cell, seed });
     } catch (thrown) {
-      this.seedProblem = `Expected ${errorParts(thrown).expected}.`;
+      this.judgeSeed(`Expected ${errorParts(thrown).expected}.`, raw);
     }
   }
 
@@ -99,7 +115,7 @@ export class LabSetup extends LabElement {
               without-steppers
               min="0"
               max="4294967295"
-              .value=${String(cell.seed)}
+              .value=${live(this.seedDraft ?? String(cell.seed))}
               @change=${(e: Event) => this.setSeed((e.target as HTMLInputElement).value)}
             ></wa-number-input>
             <wa-button size="s" appearance="plain" aria-label="Another seed" title="Another seed" @click=${this.rollDice}>
@@ -146,6 +162,6 @@ export class LabSetup extends LabElement {
   }
 
   private parameter(name: ConfigName) {
-    return html`<lab-parameter .name=${name} .value=${this.config[name]} .standard=${this.standard[name]}></lab-parameter>`;
+    return html`<lab-parameter .name=${name} .preset=${this.cell.preset} .value=${this.config[name]} .standard=${this.standard[name]}></lab-parameter>`;
   }
 }

@@ -31,6 +31,8 @@ export class LabApp extends LabElement {
   @property({ attribute: false }) services: LabServices | null = null;
   @state() private theme = themeChoice();
   @state() private reported: LabErrorParts | null = null;
+  /** What the storage has to say, by code: page and trainer may both notice the same. */
+  @state() private storageNotices: readonly LabErrorParts[] = [];
   @query('lab-notebook') private notebook!: LabNotebook;
   @query('lab-share') private share!: LabShare;
   @query('lab-library') private drawer!: LabLibrary;
@@ -38,6 +40,11 @@ export class LabApp extends LabElement {
   private session: TrainerSession | null = null;
   private endAddress: (() => void) | null = null;
   private readonly refresh = () => this.requestUpdate();
+  private readonly onNotice = (event: Event) => {
+    const { detail } = event as CustomEvent<LabErrorParts>;
+    if (!this.storageNotices.some((n) => n.code === detail.code))
+      this.storageNotices = [...this.storageNotices, detail];
+  };
   private readonly leave = () => void this.library?.flush();
 
   static override styles = [
@@ -75,6 +82,8 @@ export class LabApp extends LabElement {
     this.library = new Library(this.services);
     this.session.addEventListener('change', this.refresh);
     this.library.addEventListener('change', this.refresh);
+    this.session.addEventListener('notice', this.onNotice);
+    this.library.addEventListener('notice', this.onNotice);
     void this.library.start().then(() => this.connectWhenIdle());
   }
 
@@ -193,7 +202,12 @@ export class LabApp extends LabElement {
       library.error
         ? html`<lab-error .error=${library.error} dismissible @dismiss=${() => library.dismissError()}></lab-error>`
         : nothing
-    }${missing ? html`<lab-webgpu-help .error=${session.device?.error ?? null}></lab-webgpu-help>` : nothing}${
+    }${this.storageNotices.map(
+      (notice) =>
+        html`<lab-error .error=${notice} dismissible @dismiss=${() => {
+          this.storageNotices = this.storageNotices.filter((n) => n !== notice);
+        }}></lab-error>`,
+    )}${missing ? html`<lab-webgpu-help .error=${session.device?.error ?? null}></lab-webgpu-help>` : nothing}${
       library.origin === 'link'
         ? html`<div class="fork" role="note">
             <p><b>Opened from a link.</b> Nothing runs until you press Run, and your own notebooks are untouched.</p>

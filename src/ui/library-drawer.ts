@@ -46,6 +46,7 @@ export class LabLibrary extends LabElement {
       wa-drawer { --size: min(30rem, 100vw); }
       h2 { font: 600 1.02rem/1.3 var(--font-ui); margin: 1.8rem 0 0.4rem; }
       h2:first-of-type { margin-top: 0; }
+      lab-error { margin-bottom: 1.6rem; }
       ul { list-style: none; margin: 0; padding: 0; }
       li { padding: 0.7rem 0; border-top: 1px solid var(--line); }
       li:last-child { border-bottom: 1px solid var(--line); }
@@ -182,9 +183,12 @@ export class LabLibrary extends LabElement {
       keyof typeof configTable,
       never,
     ][];
-    const resumable = !active && run.status !== 'finished' && run.iterations < header.config.iterations;
+    const resumable =
+      !active && !run.liveElsewhere && run.status !== 'finished' && run.iterations < header.config.iterations;
     const stem = `${header.preset ?? 'run'}-seed-${header.seed}`;
-    const status = active ? 'running here' : STATUS[run.status];
+    const paused = this.session.run(header.runId)?.progress?.status === 'paused';
+    const here = paused ? 'paused here' : 'running here';
+    const status = active ? here : run.liveElsewhere ? 'running in another tab' : STATUS[run.status];
     return html`<li>
       <div class="name">${preset?.title ?? header.preset ?? 'Custom'}, seed ${header.seed}</div>
       <div class="meta num">
@@ -209,7 +213,7 @@ export class LabLibrary extends LabElement {
           this.attempt(async () =>
             download(await this.session.api.exportCheckpoint(header.runId), `${stem}.safetensors`),
           )}><wa-icon slot="start" name="download"></wa-icon>Checkpoint</wa-button>
-        ${this.deletion(header.runId, `run ${stem}`, () => this.session.deleteRun(header.runId))}
+        ${run.liveElsewhere ? nothing : this.deletion(header.runId, `run ${stem}`, () => this.session.deleteRun(header.runId))}
       </div>
     </li>`;
   }

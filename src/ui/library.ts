@@ -44,7 +44,9 @@ export class Library extends EventTarget {
   async start(): Promise<void> {
     const linked = await this.openAddress();
     try {
-      this.#shelf = await this.#services.openShelf();
+      this.#shelf = await this.#services.openShelf((notice) =>
+        this.dispatchEvent(new CustomEvent('notice', { detail: notice })),
+      );
       this.persistent = this.#shelf.persistent;
       this.notebooks = await this.#shelf.list();
       const last = this.notebooks[0];

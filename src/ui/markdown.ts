@@ -44,6 +44,7 @@ const renderMath = (token: Tokens.Generic): string => {
         throwOnError: false,
         trust: false,
         strict: 'ignore',
+        errorColor: 'var(--danger)', // the renderer's own red cannot be read on dark paper
         maxExpand: 200,
         maxSize: 20,
         output: 'htmlAndMathml',

@@ -1,10 +1,11 @@
 /** One configuration key as a control, generated from the config table. */
-import { css, html, nothing } from 'lit';
+import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
+import { live } from 'lit/directives/live.js';
 import { parsePartialConfig, type RunConfig } from '../core/config';
 import { type ConfigKey, type ConfigName, configTable } from '../core/config-table';
 import { definitionStyles, definitionTip } from './definition';
-import { valueText } from './experiment-parameters';
+import { announceValidity, optionText, valueText } from './experiment-parameters';
 import { LabElement } from './lab-element';
 import { baseStyles } from './styles';
 
@@ -15,7 +16,11 @@ export class LabParameter extends LabElement {
   /** The preset's value. */
   @property({ attribute: false }) standard!: RunConfig[ConfigName];
   @property({ type: Boolean }) disabled = false;
+  /** The preset the cell is made from; choosing another one puts away what was typed. */
+  @property() preset = '';
   @state() private problem = '';
+  /** What is typed and cannot be used; null when the field shows the value. */
+  @state() private draft: string | null = null;
 
   static override styles = [
     baseStyles,
@@ -37,10 +42,22 @@ export class LabParameter extends LabElement {
     `,
   ];
 
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (this.problem && (changed.has('value') || changed.has('preset'))) this.judge('', null);
+  }
+
+  private judge(problem: string, draft: string | null): void {
+    this.draft = draft;
+    if (problem === this.problem) return;
+    this.problem = problem;
+    announceValidity(this, { label: configTable[this.name].label, problem });
+  }
+
   private commit(raw: unknown): void {
     const { values, issues } = parsePartialConfig({ [this.name]: raw });
     const [issue] = issues;
-    this.problem = issue ? `Expected ${issue.expected}, got ${issue.got}.` : '';
+    if (issue) this.judge(`Expected ${issue.expected}, got ${raw === '' ? 'nothing' : issue.got}.`, String(raw));
+    else this.judge('', null);
     const value = values[this.name];
     if (issue || value === undefined || value === this.value) return;
     this.dispatchEvent(
@@ -59,7 +76,7 @@ export class LabParameter extends LabElement {
       <div>
         ${this.problem ? html`<p class="problem" role="alert">${this.problem}</p>` : nothing}
         ${
-          changed
+          changed || this.problem
             ? html`<button class="reset" type="button" ?disabled=${this.disabled} @click=${() => this.commit(this.standard)}>
                 <wa-icon name="undo"></wa-icon>preset: ${valueText(this.name, this.standard)}
               </button>`
@@ -82,7 +99,7 @@ export class LabParameter extends LabElement {
         ?disabled=${this.disabled}
         @change=${(e: Event) => this.commit((e.target as HTMLInputElement).value)}
       >
-        ${text} ${key.options.map((option) => html`<wa-option value=${option}>${option}</wa-option>`)}
+        ${text} ${key.options.map((option) => html`<wa-option value=${option}>${optionText(key, option)}</wa-option>`)}
       </wa-select>`;
     if (key.type === 'boolean')
       return html`<wa-switch
@@ -96,7 +113,7 @@ export class LabParameter extends LabElement {
       size="s"
       with-label
       without-steppers
-      .value=${String(this.value)}
+      .value=${live(this.draft ?? String(this.value))}
       min=${key.min}
       max=${key.max}
       step=${key.type === 'integer' ? 1 : 'any'}

@@ -1,12 +1,15 @@
 /** Controls and state of one run: buttons, progress with an estimate, alarms, the adapter. */
-import { css, html, nothing } from 'lit';
+import { css, html, type LitElement, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
+import { repeat } from 'lit/directives/repeat.js';
 import type { Alarm, DeviceReport, Progress, TrainerPhase, TrainerStatus } from '../core/protocol';
 import { adapterName, count, duration } from './format';
 import { LabElement } from './lab-element';
 import { baseStyles } from './styles';
+import { webgpuHint } from './webgpu-help';
 
-export type BarStatus = TrainerStatus | 'interrupted' | 'none';
+/** `elsewhere`: another tab trains the run. */
+export type BarStatus = TrainerStatus | 'interrupted' | 'elsewhere' | 'none';
 export type RunCommand = 'run' | 'resume' | 'pause' | 'step' | 'stop';
 
 const PHASES: Readonly<Record<TrainerPhase, string>> = {
@@ -16,6 +19,26 @@ const PHASES: Readonly<Record<TrainerPhase, string>> = {
   evaluate: 'evaluating on held-out tasks',
   save: 'saving',
 };
+
+/** What the bar says from the moment a button is pressed until the trainer has done it. */
+const WAITING: Readonly<Record<RunCommand, string>> = {
+  run: 'Starting…',
+  resume: 'Resuming…',
+  pause: 'Pausing…',
+  step: 'Stepping…',
+  stop: 'Stopping…',
+};
+
+/** Buttons change under the pointer when a run begins or ends: the second click of a double click is not meant for them. */
+const SWAP_MS = 400;
+
+interface RunButton {
+  readonly command: RunCommand;
+  readonly icon: string;
+  readonly label: string;
+  readonly primary: boolean;
+  readonly disabled: boolean;
+}
 
 @customElement('lab-run-bar')
 export class LabRunBar extends LabElement {
@@ -27,10 +50,10 @@ export class LabRunBar extends LabElement {
   @property({ attribute: false }) device: DeviceReport | null = null;
   @property({ attribute: false }) alarms: readonly { alarm: Alarm; times: number; iteration: number }[] = [];
   @property({ type: Boolean }) busy = false;
-  /** Asked for, and waiting for the running phase to end. */
-  @property() pending: 'pause' | 'stop' | null = null;
-  /** The configuration cannot run. */
-  @property({ type: Boolean }) blocked = false;
+  /** Asked for, and not done yet. */
+  @property() pending: RunCommand | null = null;
+  /** Why the configuration cannot run; empty when it can. */
+  @property() obstacle = '';
   /** The parameters above no longer describe the run shown. */
   @property({ type: Boolean }) changed = false;
 
@@ -48,53 +71,65 @@ export class LabRunBar extends LabElement {
       .alarms li { display: flex; gap: 0.5rem; align-items: baseline; color: var(--danger); }
       .alarms wa-icon { align-self: center; flex: none; }
       .alarms span { color: var(--ink-2); }
+      wa-button[data-waiting] { opacity: 0.55; }
+      .reason b { color: var(--ink); font-weight: 600; }
       .note { margin: 0; font-size: 0.875rem; color: var(--ink-2); }
       .adapter { font-size: 0.8rem; color: var(--ink-3); }
     `,
   ];
 
-  private send(command: RunCommand): void {
+  /** The commands shown, and since when. */
+  private shown = '';
+  private swappedAt = 0;
+  /** The button that had the focus before an update. */
+  private focused: Element | null = null;
+
+  private send(command: RunCommand, event: Event): void {
+    // Not disabled while it waits: a disabled button would lose the keyboard's place.
+    if (this.waits(command)) return;
+    if (event.isTrusted && performance.now() - this.swappedAt < SWAP_MS) return;
     this.dispatchEvent(new CustomEvent('command', { detail: command }));
   }
 
-  private button(command: RunCommand, icon: string, label: string, primary = false, disabled = false) {
-    return html`<wa-button
-      size="m"
-      variant=${primary ? 'brand' : 'neutral'}
-      appearance=${primary ? 'accent' : 'outlined'}
-      data-command=${command}
-      ?disabled=${this.busy || disabled}
-      @click=${() => this.send(command)}
-    >
-      <wa-icon slot="start" name=${icon}></wa-icon>${label}
-    </wa-button>`;
+  private waits(command: RunCommand): boolean {
+    if (this.busy) return true;
+    return this.pending !== null && !(command === 'stop' && this.pending !== 'stop');
   }
 
-  private buttons() {
-    const unavailable = this.device !== null && !this.device.available;
+  private get unavailable(): boolean {
+    return !('gpu' in navigator) || this.device?.available === false;
+  }
+
+  private buttons(): readonly RunButton[] {
+    const { unavailable } = this;
+    const button = (command: RunCommand, icon: string, label: string, primary = false, disabled = false) => ({
+      command,
+      icon,
+      label,
+      primary,
+      disabled,
+    });
     const run = (label: string, primary = true) =>
-      this.button('run', 'play', label, primary, this.blocked || unavailable);
+      button('run', 'play', label, primary, this.obstacle !== '' || unavailable);
+    const stop = button('stop', 'stop', 'Stop');
+    const paused = [button('resume', 'play', 'Resume', true), button('step', 'step', 'Step'), stop];
     switch (this.status) {
       case 'preparing':
       case 'running':
-        return [
-          this.button('pause', 'pause', 'Pause', true, this.pending !== null),
-          this.button('stop', 'stop', 'Stop', false, this.pending === 'stop'),
-        ];
+        // A step runs for a moment: buttons that came and went would be pressed by mistake.
+        return this.pending === 'step' ? paused : [button('pause', 'pause', 'Pause', true), stop];
       case 'paused':
-        return [
-          this.button('resume', 'play', 'Resume', true),
-          this.button('step', 'step', 'Step'),
-          this.button('stop', 'stop', 'Stop'),
-        ];
+        return paused;
       case 'interrupted':
       case 'stopped':
       case 'failed': {
         const resumable = this.done < this.iterations && !this.changed;
         return resumable
-          ? [this.button('resume', 'play', 'Resume', true, unavailable), run('Start over', false)]
+          ? [button('resume', 'play', 'Resume', true, unavailable), run('Start over', false)]
           : [run('Run')];
       }
+      case 'elsewhere':
+        return [run(this.changed ? 'Run' : 'Start another', this.changed)];
       case 'finished':
         return [run(this.changed ? 'Run' : 'Run again')];
       default:
@@ -102,16 +137,49 @@ export class LabRunBar extends LabElement {
     }
   }
 
+  private drawButton({ command, icon, label, primary, disabled }: RunButton): TemplateResult {
+    return html`<wa-button
+      size="m"
+      variant=${primary ? 'brand' : 'neutral'}
+      appearance=${primary ? 'accent' : 'outlined'}
+      data-command=${command}
+      ?data-waiting=${this.waits(command)}
+      ?disabled=${disabled}
+      @click=${(event: Event) => this.send(command, event)}
+    >
+      <wa-icon slot="start" name=${icon}></wa-icon>${label}
+    </wa-button>`;
+  }
+
+  protected override willUpdate(): void {
+    this.focused = this.shadowRoot?.activeElement ?? null;
+    const commands = this.buttons()
+      .map((b) => b.command)
+      .join();
+    if (commands === this.shown) return;
+    if (this.shown !== '') this.swappedAt = performance.now();
+    this.shown = commands;
+  }
+
+  protected override updated(): void {
+    if (!this.focused || this.focused.isConnected) return;
+    // The button that was pressed is gone: the one that took its place gets the keyboard.
+    const first = this.renderRoot.querySelector<LitElement>('wa-button:not([disabled])');
+    void first?.updateComplete.then(() => first.focus());
+  }
+
   /** What a screen reader hears: changes of state and every tenth of the way, not every iteration. */
   private spoken(): string {
-    if (this.status !== 'running') return this.sentence();
+    if (this.status !== 'running' || this.pending !== null) return this.sentence();
     const tenths = Math.floor((10 * this.done) / Math.max(1, this.iterations));
     return tenths === 0 ? 'Running' : `Running, ${tenths * 10} percent done`;
   }
 
   /** One sentence on the state of the run. */
   private sentence(): string {
-    const at = `iteration ${Math.min(this.done + (this.status === 'running' ? 1 : 0), this.iterations)} of ${this.iterations}`;
+    if (this.pending !== null) return WAITING[this.pending];
+    // The iteration in work, also while it rests.
+    const at = `iteration ${Math.min(this.done + 1, this.iterations)} of ${this.iterations}`;
     switch (this.status) {
       case 'none':
         return 'Not run yet';
@@ -126,6 +194,8 @@ export class LabRunBar extends LabElement {
         return `Finished after ${count(this.done, 'iteration')}`;
       case 'interrupted':
         return `Interrupted after iteration ${this.done} of ${this.iterations}`;
+      case 'elsewhere':
+        return 'Running in another tab';
       case 'stopped':
         return `Stopped after iteration ${this.done} of ${this.iterations}`;
       case 'failed':
@@ -137,19 +207,23 @@ export class LabRunBar extends LabElement {
     const { progress, status } = this;
     const live = status === 'running' || status === 'preparing' || status === 'paused';
     const phase = live && progress?.phase ? PHASES[progress.phase] : '';
-    const waits =
-      this.pending === null ? '' : `${this.pending === 'pause' ? 'pausing' : 'stopping'} when this phase is done`;
     const left =
       status === 'running' && progress?.remainingMs != null ? `about ${duration(progress.remainingMs)} left` : '';
     const elapsed = live && progress ? `${duration(progress.elapsedMs)} so far` : '';
     return html`
       <div class="bar">
-        <div class="buttons">${this.buttons()}</div>
+        <div class="buttons">
+          ${repeat(
+            this.buttons(),
+            (button) => button.command,
+            (button) => this.drawButton(button),
+          )}
+        </div>
         <div class="state">
           <div class="line num">
             <b>${this.sentence()}</b>
             <span class="visually-hidden" role="status" aria-live="polite">${this.spoken()}</span>
-            ${phase ? html`<span>${phase}</span>` : nothing} ${waits ? html`<span>${waits}</span>` : nothing}
+            ${phase ? html`<span>${phase}</span>` : nothing}
             ${left ? html`<span>${left}</span>` : elapsed ? html`<span>${elapsed}</span>` : nothing}
           </div>
           ${
@@ -164,7 +238,8 @@ export class LabRunBar extends LabElement {
           ${status === 'none' ? html`<span class="adapter">${this.adapter()}</span>` : nothing}
         </div>
       </div>
-      ${this.changed ? html`<p class="note">The parameters were changed since this run. ${live ? 'The run below goes on with its own.' : 'Run starts a new one; the old one stays in My runs.'}</p>` : nothing}
+      ${this.reasons()}
+      ${this.changed && !this.obstacle ? html`<p class="note">The parameters were changed since this run. ${live ? 'The run below goes on with its own.' : 'Run starts a new one; the old one stays in My runs.'}</p>` : nothing}
       ${
         this.alarms.length > 0
           ? html`<ul class="alarms" aria-label="Alarms">
@@ -180,8 +255,17 @@ export class LabRunBar extends LabElement {
     `;
   }
 
+  /** Why there is nothing to press, beside what cannot be pressed. */
+  private reasons() {
+    if (!this.buttons().some((b) => b.command === 'run')) return nothing;
+    if (this.unavailable)
+      return html`<p class="note reason"><b>Run needs WebGPU, and this browser offers none.</b> ${webgpuHint()}</p>`;
+    return this.obstacle ? html`<p class="note reason" role="status"><b>Run is off.</b> ${this.obstacle}</p>` : nothing;
+  }
+
   private adapter(): string {
+    if (this.unavailable) return 'No WebGPU adapter';
     if (!this.device) return 'Looking for a graphics adapter …';
-    return this.device.available ? `Will train on ${adapterName(this.device)}` : 'No WebGPU adapter';
+    return `Will train on ${adapterName(this.device)}`;
   }
 }

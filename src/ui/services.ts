@@ -1,5 +1,6 @@
 /** What the page needs from the floors below, so that it can be mounted with other implementations in tests. */
 import type { PartialConfig } from '../core/config';
+import type { LabErrorParts } from '../core/errors';
 import type { TrainerApi } from '../core/protocol';
 import type { NotebookDocument } from '../notebook/document';
 
@@ -32,5 +33,6 @@ export interface LabServices {
   readonly home: NotebookDocument;
   /** Starts the trainer; called once, when it is first needed. */
   createTrainer(): TrainerApi;
-  openShelf(): Promise<NotebookShelf>;
+  /** @param onNotice told what the visitor should know about the storage */
+  openShelf(onNotice: (notice: LabErrorParts) => void): Promise<NotebookShelf>;
 }

@@ -17,6 +17,8 @@ import { ordinal } from './format';
 
 /** Redraws per second are bounded by this, ms. */
 const FLUSH_MS = 250;
+/** How often the list of runs is read again while another tab trains one, ms. */
+const ELSEWHERE_MS = 2000;
 
 /** Everything the page knows of one run. */
 export interface RunView {
@@ -27,6 +29,8 @@ export interface RunView {
   /** Alarms by code: the last message, how often, and in which iteration (from 1) last. */
   alarms: Map<string, { alarm: Alarm; times: number; iteration: number }>;
   error: LabErrorParts | null;
+  /** How often the run came to a pause: tells a step that has ended from one that has not begun. */
+  pauses: number;
   /** Changes with every event, so that a view can tell whether to draw again. */
   version: number;
 }
@@ -40,6 +44,7 @@ export class TrainerSession extends EventTarget {
   readonly #runs = new Map<string, RunView>();
   readonly #watchers = new Map<string, Set<WatchListener>>();
   #timer: ReturnType<typeof setTimeout> | null = null;
+  #lookAgain: ReturnType<typeof setTimeout> | undefined;
   /** The run that is running or paused in this tab. */
   activeRunId: string | null = null;
   device: DeviceReport | null = null;
@@ -68,7 +73,7 @@ export class TrainerSession extends EventTarget {
       await this.api.subscribe((event) => this.#receive(event));
       const [device, runs] = await Promise.all([this.api.device(), this.api.listRuns()]);
       this.device = device;
-      this.stored = runs;
+      await this.#list(runs);
     } catch (thrown) {
       this.error = errorParts(thrown);
     }
@@ -76,8 +81,29 @@ export class TrainerSession extends EventTarget {
   }
 
   async refreshRuns(): Promise<void> {
-    this.stored = await this.api.listRuns();
+    await this.#list(await this.api.listRuns());
     this.#flush();
+  }
+
+  async #list(runs: readonly RunSummary[]): Promise<void> {
+    this.stored = runs;
+    clearTimeout(this.#lookAgain);
+    if (runs.some((run) => run.liveElsewhere))
+      this.#lookAgain = setTimeout(() => void this.refreshRuns().catch(() => {}), ELSEWHERE_MS);
+    for (const { header, iterations } of runs) {
+      const view = this.#runs.get(header.runId);
+      // Another tab has taken the run further than this one knows.
+      if (view && header.runId !== this.activeRunId && view.records.length < iterations) await this.#reload(view);
+    }
+  }
+
+  async #reload(view: RunView): Promise<void> {
+    const records = await this.api.loadRecords(view.runId);
+    if (view.runId === this.activeRunId) return;
+    view.records = [];
+    view.alarms.clear();
+    for (const record of records) this.#add(view, record);
+    this.#schedule();
   }
 
   run(runId: string): RunView | null {
@@ -88,9 +114,7 @@ export class TrainerSession extends EventTarget {
   async load(runId: string): Promise<RunView> {
     const view = this.#view(runId);
     if (view.records.length === 0) {
-      const records = await this.api.loadRecords(runId);
-      for (const record of records) this.#add(view, record);
-      this.#schedule();
+      await this.#reload(view);
     }
     return view;
   }
@@ -131,7 +155,7 @@ export class TrainerSession extends EventTarget {
   #view(runId: string): RunView {
     let view = this.#runs.get(runId);
     if (!view) {
-      view = { runId, progress: null, records: [], alarms: new Map(), error: null, version: 0 };
+      view = { runId, progress: null, records: [], alarms: new Map(), error: null, pauses: 0, version: 0 };
       this.#runs.set(runId, view);
     }
     return view;
@@ -144,6 +168,7 @@ export class TrainerSession extends EventTarget {
         const view = this.#view(runId);
         const before = view.progress?.status;
         view.progress = event.progress;
+        if (status === 'paused' && before !== 'paused') view.pauses++;
         view.version++;
         const live = status === 'preparing' || status === 'running' || status === 'paused';
         if (live) this.activeRunId = runId;
@@ -156,6 +181,9 @@ export class TrainerSession extends EventTarget {
         break;
       case 'watch':
         for (const listener of this.#watchers.get(event.runId) ?? []) listener(event.events);
+        return;
+      case 'notice':
+        this.dispatchEvent(new CustomEvent('notice', { detail: event.notice }));
         return;
       case 'failed': {
         const view = this.#view(event.runId);

@@ -27,6 +27,11 @@ const HELP: readonly (readonly [Browser, string, string])[] = [
   ],
 ];
 
+/** What the visitor of this browser can do; null for a browser we know nothing of. */
+export function webgpuHint(): string | null {
+  return HELP.find(([id]) => id === browser())?.[2] ?? null;
+}
+
 @customElement('lab-webgpu-help')
 export class LabWebgpuHelp extends LitElement {
   /** What the trainer said, when it was asked. */

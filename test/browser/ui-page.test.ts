@@ -106,6 +106,92 @@ describe('an experiment', () => {
   });
 });
 
+describe('what cannot run does not run', () => {
+  const control = (name: string) =>
+    findAll('lab-parameter').find((p) => (p as HTMLElement & { name: string }).name === name)?.shadowRoot;
+  const numberIn = (root: ShadowRoot | null | undefined) =>
+    root?.querySelector('wa-number-input') as unknown as HTMLInputElement | null | undefined;
+  const type = (field: HTMLInputElement, text: string) => {
+    field.value = text;
+    field.dispatchEvent(new Event('change'));
+  };
+  const runButton = () => find('[data-command=run]') as HTMLButtonElement | undefined;
+  const bar = () => textOf(find('lab-run-bar'));
+
+  test.each([['5'], [''], ['1e9'], ['63.5']])(
+    'window "%s": Run is off, says why, and goes on with a usable one',
+    async (text) => {
+      const { trainer } = await mount();
+      const field = await until(() => numberIn(control('window')));
+      await until(() => runButton()?.disabled === false);
+      type(field, text);
+      await until(() => runButton()?.disabled);
+      await expect.poll(bar).toContain('Correct Window first. Expected a whole number from 24 to 1024');
+      await until(() => textOf(find('lab-watch')).includes('no window'));
+      // The way past the button is closed as well.
+      find('lab-run-bar')?.dispatchEvent(new CustomEvent('command', { detail: 'run' }));
+      type(field, '96');
+      await until(() => runButton()?.disabled === false);
+      await until(() => textOf(find('lab-watch')).includes('/ 96 tokens'));
+      expect(bar()).not.toContain('Run is off');
+      expect(trainer.calls).toEqual([]);
+    },
+  );
+
+  test('a seed that is none, and back through another preset', async () => {
+    await mount();
+    const seed = await until(() => numberIn(find('lab-setup')?.shadowRoot));
+    type(seed, '-1');
+    await until(() => bar().includes('Correct Seed first'));
+    expect(runButton()?.disabled).toBe(true);
+    const preset = find('lab-setup')?.shadowRoot?.querySelector('wa-select') as unknown as HTMLInputElement;
+    type(preset, 'smoke');
+    await until(() => runButton()?.disabled === false);
+    expect(seed.value).toBe('1');
+  });
+
+  test('a run that another tab trains is not offered for resuming; when that ends it is', async () => {
+    const { trainer } = await mount({}, (t) => {
+      t.seed('mine', 'quick', parseConfig(presets.quick.config), 23, 'running', 1);
+      t.elsewhere('mine', true);
+    });
+    await until(() => bar().includes('Running in another tab'));
+    expect(find('[data-command=resume]')).toBe(undefined);
+    trainer.elsewhere('mine', false);
+    await until(() => find('[data-command=resume]'));
+  });
+});
+
+test('a pressed button says that it was heard, and a step ends in the same buttons', async () => {
+  await mount({ iterationMs: 10_000, reactMs: 600 });
+  const bar = () => textOf(find('lab-run-bar'));
+  await click('[data-command=run]');
+  await until(() => bar().includes('Running, iteration 1 of'));
+  await click('[data-command=pause]');
+  await until(() => bar().includes('Pausing…'));
+  await until(() => bar().includes('Paused, iteration 1 of'));
+  await click('[data-command=step]');
+  await until(() => bar().includes('Stepping…'));
+  expect(find('[data-command=pause]')).toBe(undefined);
+  await until(() => bar().includes('Paused, iteration 2 of'));
+  await click('[data-command=stop]');
+  await until(() => bar().includes('Stopping…'));
+  await until(() => bar().includes('Stopped after iteration 1 of'));
+});
+
+test('what the storage has to say is shown once and can be put away', async () => {
+  const { trainer } = await mount();
+  await until(() => find('[data-command=run]'));
+  await until(() => {
+    trainer.notice('store.outdated', 'A newer version of this page was opened');
+    return findAll('lab-error').length === 1;
+  });
+  const panel = find('lab-error');
+  expect(textOf(panel)).toContain('A newer version');
+  panel?.dispatchEvent(new Event('dismiss'));
+  await until(() => findAll('lab-error').length === 0);
+});
+
 describe('the notebook', () => {
   const tool = (cell: number, label: string) => find(`section.cell:nth-of-type(${cell}) button[aria-label="${label}"]`);
 

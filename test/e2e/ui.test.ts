@@ -181,49 +181,6 @@ test('everything can be reached and used by keyboard', async () => {
   await close();
 });
 
-/** Longest task of the page's main thread between two calls, in ms of that thread's own processor time. */
-async function traceTasks(page: Page): Promise<() => Promise<number>> {
-  type TraceEvent = { name: string; pid: number; tid: number; tdur?: number; args: { name?: string } };
-  const events: TraceEvent[] = [];
-  const session = await page.context().newCDPSession(page);
-  session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown as TraceEvent[])));
-  await session.send('Tracing.start', {
-    transferMode: 'ReportEvents',
-    traceConfig: { includedCategories: ['toplevel'] },
-  });
-  return async () => {
-    const complete = new Promise<void>((resolve) => session.once('Tracing.tracingComplete', () => resolve()));
-    await session.send('Tracing.end');
-    await complete;
-    const main = new Set(
-      events
-        .filter((e) => e.name === 'thread_name' && e.args.name === 'CrRendererMain')
-        .map((e) => `${e.pid}:${e.tid}`),
-    );
-    const tasks = events.filter((e) => e.name.endsWith('RunTask') && main.has(`${e.pid}:${e.tid}`));
-    expect(tasks.length).toBeGreaterThan(50);
-    return Math.max(...tasks.map((e) => e.tdur ?? 0)) / 1000;
-  };
-}
-
-test('no task of the main thread is long enough to be felt, while the notebook is drawn and used', async () => {
-  const { page, close } = await launchPage();
-  await page.locator('.katex').first().waitFor();
-  const longest = await traceTasks(page);
-  await page.reload();
-  await page.locator('.katex').first().waitFor();
-  await page.getByText('Will train on').waitFor();
-  await page.locator('details.all > summary').first().click();
-  await page.waitForTimeout(2000);
-  const ms = await longest();
-  console.info(`longest task: ${Math.round(ms)} ms of processor time`);
-  // 50 ms on a visitor's machine. This is processor time, so that waiting for a core does not count, but a crowded core is
-  // also a slow one: the longest task, the evaluation of the page's modules, took 47 to 100 ms on two cores with five times
-  // their work. Before the page drew itself in turns it was 690.
-  expect(ms).toBeLessThan(150);
-  await close();
-});
-
 /** Chooses the smoke preset. */
 async function chooseSmoke(page: Page): Promise<void> {
   await page.locator('lab-setup wa-select').first().click();
@@ -270,6 +227,82 @@ test('a run cut off by a reload is offered for resuming, and goes on', async () 
   await page.locator('wa-button[data-command=stop]').first().click();
   await sentence(page, 'Stopped after').waitFor({ timeout: 30_000 });
   expect(await storedRuns(page)).toBe(1);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('a double click on Run starts a run and does not pause it', async () => {
+  const { page, close } = await open();
+  await chooseSmoke(page);
+  const iterations = page.getByRole('spinbutton', { name: /^Iterations/ }).first();
+  await iterations.fill('40');
+  await page.keyboard.press('Tab');
+  await run(page).dblclick();
+  await sentence(page, /Running, iteration [2-9] of 40/).waitFor({ timeout: 60_000 });
+  await page.locator('wa-button[data-command=stop]').first().click();
+  await sentence(page, 'Stopped after').waitFor({ timeout: 30_000 });
+  expect(await storedRuns(page)).toBe(1);
+  await close();
+});
+
+test('preset, run, pause, step and stop by keyboard alone', async () => {
+  const { page, problems, close } = await open();
+  const preset = page.locator('lab-setup wa-select').first();
+  await preset.focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('Smoke');
+  await page.keyboard.press('Enter');
+  await page.getByText('Two iterations of eight episodes').waitFor();
+  const iterations = page.getByRole('spinbutton', { name: /^Iterations/ }).first();
+  await iterations.fill('40');
+  /** Which command has the keyboard. */
+  const command = () =>
+    page.evaluate(() => {
+      let element: Element | null | undefined = document.activeElement;
+      while (element && !(element as HTMLElement).dataset.command) element = element.shadowRoot?.activeElement;
+      return (element as HTMLElement | undefined)?.dataset.command;
+    });
+  for (let i = 0; i < 20 && (await command()) !== 'run'; i++) await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await sentence(page, /Running, iteration [1-9] of 40/).waitFor({ timeout: 60_000 });
+  await expect.poll(command).toBe('pause');
+  await page.waitForTimeout(500); // a press just after the buttons changed is taken for the second of a double one
+  await page.keyboard.press('Space');
+  await sentence(page, /Paused, iteration \d+ of 40/).waitFor({ timeout: 30_000 });
+  await expect.poll(command).toBe('resume');
+  await page.waitForTimeout(500);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await sentence(page, /Paused, iteration \d+ of 40/).waitFor({ timeout: 30_000 });
+  await expect.poll(command).toBe('step');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await sentence(page, 'Stopped after').waitFor({ timeout: 30_000 });
+  await expect.poll(command).toMatch(/resume|run/);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('a run in one tab is shown as such in another, which cannot resume it until the first has stopped', async () => {
+  const { page, url, problems, close } = await open();
+  await chooseSmoke(page);
+  const iterations = page.getByRole('spinbutton', { name: /^Iterations/ }).first();
+  await iterations.fill('400');
+  await page.keyboard.press('Tab');
+  await run(page).click();
+  await sentence(page, /Running, iteration [2-9] of 400/).waitFor({ timeout: 60_000 });
+  const other = await page.context().newPage();
+  await other.goto(url);
+  await sentence(other, 'Running in another tab').waitFor({ timeout: 30_000 });
+  expect(await other.locator('wa-button[data-command=resume]').count()).toBe(0);
+  await other.locator('wa-button.library').click();
+  await other.getByText(/running in another tab · iteration/).waitFor();
+  await other.keyboard.press('Escape');
+  await page.locator('wa-button[data-command=stop]').first().click();
+  await sentence(page, 'Stopped after').waitFor({ timeout: 30_000 });
+  await sentence(other, 'Stopped after').waitFor({ timeout: 30_000 });
+  await other.locator('wa-button[data-command=resume]').first().click();
+  await sentence(other, /Running, iteration \d+ of 400/).waitFor({ timeout: 60_000 });
   expect(problems).toEqual([]);
   await close();
 });

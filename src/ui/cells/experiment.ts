@@ -4,9 +4,17 @@ import { customElement, property, state } from 'lit/decorators.js';
 import { compactThreshold, type RunConfig } from '../../core/config';
 import type { ConfigName } from '../../core/config-table';
 import { errorParts, type LabErrorParts } from '../../core/errors';
-import type { RunSummary, TrainerStatus, WatchEvent } from '../../core/protocol';
+import type { RunSummary, WatchEvent } from '../../core/protocol';
 import type { ExperimentCell } from '../../notebook/cells';
-import { cellConfig, configIssues, presetConfig, sameConfig, withParameter } from '../experiment-parameters';
+import { askPersistence } from '../../store/persistence';
+import {
+  cellConfig,
+  configIssues,
+  type FieldValidity,
+  presetConfig,
+  sameConfig,
+  withParameter,
+} from '../experiment-parameters';
 import { ordinal } from '../format';
 import { LabElement } from '../lab-element';
 import type { LabServices } from '../services';
@@ -16,6 +24,7 @@ import { experimentStyles } from './experiment-styles';
 import '../charts/lab-charts';
 import '../error-panel';
 import '../experiment-setup';
+import type { BarStatus, RunCommand } from '../run-bar';
 import '../run-bar';
 import '../watch/lab-watch';
 
@@ -28,13 +37,15 @@ export class LabExperiment extends LabElement {
   @state() private runId: string | null = null;
   @state() private error: LabErrorParts | null = null;
   @state() private busy = false;
-  /** A pause or stop that waits for the running phase to end. */
-  @state() private pending: 'pause' | 'stop' | null = null;
+  /** A command that was given and has not yet had its effect. */
+  @state() private pending: RunCommand | null = null;
+  /** How often the run had paused when the pending command was given. */
+  private pausesBefore = 0;
+  /** Fields with something unusable in them. */
+  @state() private invalid: ReadonlyMap<EventTarget, FieldValidity> = new Map();
   private source: ((listener: (events: readonly WatchEvent[]) => void) => () => void) | null = null;
   private readonly onSession = () => {
-    const live = this.status();
-    if (live !== 'running' && live !== 'preparing' && !(live === 'paused' && this.pending === 'stop'))
-      this.pending = null;
+    if (this.pending !== null && !this.busy && this.settled(this.pending)) this.pending = null;
     this.adopt();
     this.requestUpdate();
   };
@@ -96,6 +107,15 @@ export class LabExperiment extends LabElement {
     this.source = (listener) => this.session.watch(runId, listener);
   }
 
+  /** Whether a command has had its effect. */
+  private settled(command: RunCommand): boolean {
+    if (!this.active) return true;
+    const paused = this.status() === 'paused';
+    if (command === 'pause') return paused;
+    if (command === 'step') return paused && (this.view?.pauses ?? 0) !== this.pausesBefore;
+    return command !== 'stop';
+  }
+
   /** Does something with the trainer and shows what went wrong with it. */
   private async attempt(work: () => Promise<void>): Promise<void> {
     this.error = null;
@@ -107,15 +127,20 @@ export class LabExperiment extends LabElement {
       this.pending = null;
     } finally {
       this.busy = false;
+      this.onSession();
     }
   }
 
-  private command(event: CustomEvent<string>): void {
+  private command(event: CustomEvent<RunCommand>): void {
     const { session } = this;
+    if (event.detail === 'run' && this.obstacle() !== '') return;
+    this.pending = event.detail;
+    this.pausesBefore = this.view?.pauses ?? 0;
     void this.attempt(async () => {
       switch (event.detail) {
         case 'run': {
           const { preset, seed } = this.cell;
+          void askPersistence(); // only a page may ask, and only when there is something to keep
           this.show(await session.start({ config: this.config, seed, preset }));
           break;
         }
@@ -123,14 +148,12 @@ export class LabExperiment extends LabElement {
           if (this.runId) await session.resume(this.runId);
           break;
         case 'pause':
-          this.pending = 'pause';
           await session.api.pause();
           break;
         case 'step':
           await session.api.step();
           break;
         case 'stop':
-          this.pending = 'stop';
           await session.api.stop();
           break;
       }
@@ -142,11 +165,30 @@ export class LabExperiment extends LabElement {
     this.dispatchEvent(new CustomEvent('cell-change', { detail: cell, bubbles: true, composed: true }));
   }
 
-  private status(): TrainerStatus | 'interrupted' | 'none' {
+  /** Why Run would not run what the page shows; empty when it would. */
+  private obstacle(): string {
+    if (!this.preset) return 'Choose a preset that this page has.';
+    const [field] = this.invalid.values();
+    if (field) return `Correct ${field.label} first. ${field.problem}`;
+    const [issue] = configIssues(this.config);
+    return issue ? 'Correct the parameters first; what is wrong is said above.' : '';
+  }
+
+  private onValidity(event: CustomEvent<FieldValidity>): void {
+    const [field] = event.composedPath();
+    if (!field) return;
+    const invalid = new Map(this.invalid);
+    if (event.detail.problem) invalid.set(field, event.detail);
+    else invalid.delete(field);
+    this.invalid = invalid;
+  }
+
+  private status(): BarStatus {
     if (this.runId === null) return 'none';
     const live = this.view?.progress?.status;
     if (this.active) return live ?? 'preparing';
     if (this.view?.error) return 'failed';
+    if (this.stored?.liveElsewhere) return 'elsewhere';
     const stored = this.stored?.status ?? live ?? 'stopped';
     return stored === 'running' || stored === 'paused' || stored === 'preparing' || stored === 'idle'
       ? 'interrupted'
@@ -158,7 +200,7 @@ export class LabExperiment extends LabElement {
     const status = this.status();
     const [issue] = preset ? configIssues(config) : [];
     const shownConfig = this.runId && stored ? stored.header.config : config;
-    const differs = stored !== null && !this.describes(stored);
+    const differs = stored !== null && (!this.describes(stored) || this.invalid.size > 0);
     const unknownPreset: LabErrorParts | null = preset
       ? null
       : {
@@ -175,6 +217,7 @@ export class LabExperiment extends LabElement {
           .services=${this.services}
           .config=${config}
           .standard=${presetConfig(preset)}
+          @validity=${this.onValidity}
           @cell=${(e: CustomEvent<ExperimentCell>) => this.change(e.detail)}
           @parameter=${(e: CustomEvent<{ name: ConfigName; value: RunConfig[ConfigName] }>) =>
             this.change(withParameter(this.cell, preset, e.detail.name, e.detail.value))}
@@ -190,7 +233,7 @@ export class LabExperiment extends LabElement {
           .alarms=${view ? [...view.alarms.values()] : []}
           .busy=${this.busy}
           .pending=${this.pending}
-          .blocked=${issue !== undefined || unknownPreset !== null}
+          .obstacle=${this.obstacle()}
           .changed=${differs}
           @command=${this.command}
         ></lab-run-bar>
@@ -206,6 +249,7 @@ export class LabExperiment extends LabElement {
         <lab-watch
           .window=${shownConfig.window}
           .reserve=${compactThreshold(shownConfig)}
+          .invalid=${stored === null && this.obstacle() !== ''}
           .source=${this.source}
         ></lab-watch>
         ${

@@ -19,6 +19,8 @@ export class LabWatch extends LabElement {
   /** Window and reserve of the configuration shown before the first episode. */
   @property({ type: Number }) window = 64;
   @property({ type: Number }) reserve = 37;
+  /** A field of the cell cannot be used, so there is no window to show before the first episode. */
+  @property({ type: Boolean }) invalid = false;
   /** Subscribes to a run's events; a new function means another run. */
   @property({ attribute: false }) source: ((listener: (events: readonly WatchEvent[]) => void) => () => void) | null =
     null;
@@ -41,6 +43,7 @@ export class LabWatch extends LabElement {
     label { font-size: 0.8rem; color: var(--ink-2); display: inline-flex; gap: 0.4rem; align-items: center; }
     select { font: inherit; color: var(--ink); background: var(--raised); border: 1px solid var(--line-strong); border-radius: 5px; padding: 0.15rem 0.3rem; min-height: 28px; }
     select:focus-visible, summary:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
+    lab-context-bar.unknown { visibility: hidden; }
     .screen { position: relative; margin-top: 0.9rem; }
     .hint { position: absolute; inset: 0; display: grid; place-items: center; margin: 0; padding: 1rem; color: var(--ink-3); font-size: 0.9rem; text-align: center; }
     details { margin-top: 0.5rem; font-size: 0.85rem; }
@@ -106,14 +109,17 @@ export class LabWatch extends LabElement {
   protected override render() {
     const w = this.watch;
     const used = w.folding ? w.folding.reduce((n, r) => n + r.tokens, 0) : w.used;
+    const unknown = this.invalid && w.rollout === null;
     return html`
       <div class="head">
-        <span class="count"><b>${used}</b> / ${w.window} tokens</span>
+        ${unknown ? nothing : html`<span class="count"><b>${used}</b> / ${w.window} tokens</span>`}
         <span class="quiet">
           ${
-            w.rollout === null
-              ? 'no episode yet'
-              : html`${count(w.compactions, 'compaction')} · turn ${w.turns} of ${w.turnLimit}`
+            unknown
+              ? 'no window: correct the parameters above'
+              : w.rollout === null
+                ? 'no episode yet'
+                : html`${count(w.compactions, 'compaction')} · turn ${w.turns} of ${w.turnLimit}`
           }
         </span>
         <span class="grow"></span>
@@ -129,7 +135,7 @@ export class LabWatch extends LabElement {
           </select>
         </label>
       </div>
-      <lab-context-bar .watch=${w}></lab-context-bar>
+      <lab-context-bar class=${unknown ? 'unknown' : ''} .watch=${w}></lab-context-bar>
       <div class="screen">
         <lab-terminal></lab-terminal>
         ${w.rollout === null ? html`<p class="hint">Here you will watch one training episode, command by command.</p>` : nothing}

@@ -25,6 +25,8 @@ export interface FakeOptions {
   readonly failAt?: number;
   /** Iteration that raises an alarm. */
   readonly alarmAt?: number;
+  /** How long it takes to hear Pause, Step and Stop, ms. */
+  readonly reactMs?: number;
 }
 
 const wave = (i: number, k: number) => Math.sin(i * 12.9898 + k * 78.233) * 0.5;
@@ -162,6 +164,15 @@ export class FakeTrainer implements TrainerApi {
     });
   }
 
+  /** Says that another tab trains a stored run, or no longer does. */
+  elsewhere(runId: string, liveElsewhere: boolean): void {
+    const run = this.#runs.get(runId);
+    if (run) run.summary = { ...run.summary, liveElsewhere };
+  }
+  notice(code: string, what: string): void {
+    this.#listener({ type: 'notice', notice: { code, what } });
+  }
+
   async device(): Promise<DeviceReport> {
     const available = this.options.available ?? true;
     return {
@@ -189,15 +200,23 @@ export class FakeTrainer implements TrainerApi {
   }
   async pause(): Promise<void> {
     this.calls.push('pause');
-    this.#set('paused');
+    // As the real one: the call returns at once, the run pauses later.
+    if (this.options.reactMs) setTimeout(() => this.#set('paused'), this.options.reactMs);
+    else this.#set('paused');
   }
   async step(): Promise<void> {
     this.calls.push('step');
-    this.#iterate();
-    this.#set('paused');
+    this.#set('running');
+    const finish = () => {
+      this.#iterate();
+      this.#set('paused');
+    };
+    if (this.options.reactMs) setTimeout(finish, this.options.reactMs);
+    else finish();
   }
   async stop(): Promise<void> {
     this.calls.push('stop');
+    if (this.options.reactMs) await new Promise((resolve) => setTimeout(resolve, this.options.reactMs));
     this.#set('stopped');
     this.#active = null;
   }

@@ -89,6 +89,8 @@ export async function until<T>(condition: () => T | undefined | null | false): P
 }
 
 export async function click(selector: string): Promise<void> {
-  const button = await until(() => findAll(selector).find((b) => !(b as HTMLButtonElement).disabled));
+  const button = await until(() =>
+    findAll(selector).find((b) => !(b as HTMLButtonElement).disabled && b.dataset.waiting === undefined),
+  );
   button.click();
 }
