@@ -1,6 +1,7 @@
 /** The terminal pool of the page. */
 import './worker-errors';
 import { releaseProxy, wrap } from 'comlink';
+import { Lifetime } from '../core/lifetime';
 import { createTerminalPool, type PoolOptions, type TerminalPool } from './pool';
 import type { TerminalService } from './terminal-service';
 import { workerDied } from './worker-died';
@@ -10,19 +11,18 @@ function spawnBrowserWorker(): WorkerHandle {
   // Must stay one expression: bundlers recognise it (vitejs/vite i/4256).
   const worker = new Worker(new URL('./terminal-worker.ts', import.meta.url), { type: 'module', name: 'terminal' });
   const service = wrap<TerminalService>(worker);
-  let terminate = () => {};
-  const death = new Promise<never>((_, reject) => {
-    worker.addEventListener('error', (event) => reject(workerDied(event.message || 'it could not be loaded')));
-    worker.addEventListener('messageerror', () => reject(workerDied('a message could not be read')));
-    terminate = () => {
-      reject(workerDied('it was ended'));
-      service[releaseProxy]();
-      worker.terminate();
-      terminate = () => {};
-    };
-  });
-  death.catch(() => {}); // whoever waits for a call sees it
-  return { service, death, terminate: () => terminate() };
+  const life = new Lifetime();
+  worker.addEventListener('error', (event) => life.end(workerDied(event.message || 'it could not be loaded')));
+  worker.addEventListener('messageerror', () => life.end(workerDied('a message could not be read')));
+  let ended = false;
+  const terminate = () => {
+    if (ended) return;
+    ended = true;
+    life.end(workerDied('it was ended'));
+    service[releaseProxy]();
+    worker.terminate();
+  };
+  return { service, life, terminate };
 }
 
 /** @param options.workers 0: shells in the calling thread */

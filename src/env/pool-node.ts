@@ -3,6 +3,7 @@ import './worker-errors';
 import { Worker } from 'node:worker_threads';
 import { releaseProxy, wrap } from 'comlink';
 import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs';
+import { Lifetime } from '../core/lifetime';
 import { createTerminalPool, type PoolOptions, type TerminalPool } from './pool';
 import type { TerminalService } from './terminal-service';
 import { workerDied } from './worker-died';
@@ -12,21 +13,18 @@ function nodeSpawner(script: URL): SpawnWorker {
   return (): WorkerHandle => {
     const worker = new Worker(script, { name: 'terminal' });
     const service = wrap<TerminalService>(nodeEndpoint(worker));
+    const life = new Lifetime();
+    worker.on('error', (error) => life.end(workerDied(error instanceof Error ? error.message : String(error))));
+    worker.on('exit', (code) => life.end(workerDied(`it ended with code ${code}`)));
     let ended = false;
-    let terminate = () => {};
-    const death = new Promise<never>((_, reject) => {
-      worker.on('error', (error) => reject(workerDied(error instanceof Error ? error.message : String(error))));
-      worker.on('exit', (code) => reject(workerDied(`it ended with code ${code}`)));
-      terminate = () => {
-        if (ended) return;
-        ended = true;
-        reject(workerDied('it was ended'));
-        service[releaseProxy]();
-        void worker.terminate();
-      };
-    });
-    death.catch(() => {}); // whoever waits for a call sees it
-    return { service, death, terminate: () => terminate() };
+    const terminate = () => {
+      if (ended) return;
+      ended = true;
+      life.end(workerDied('it was ended'));
+      service[releaseProxy]();
+      void worker.terminate();
+    };
+    return { service, life, terminate };
   };
 }
 

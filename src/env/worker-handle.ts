@@ -1,4 +1,5 @@
 /** One running terminal worker, whatever kind of thread it is. */
+import type { Lifetime } from '../core/lifetime';
 import type { TerminalService } from './terminal-service';
 
 /** `TerminalService` as seen from the other side of a worker boundary. */
@@ -6,9 +7,9 @@ export type RemoteTerminalService = Pick<TerminalService, 'ready' | 'open' | 'ru
 
 export interface WorkerHandle {
   readonly service: RemoteTerminalService;
-  /** Rejects when the worker dies or fails to load; never resolves. */
-  readonly death: Promise<never>;
-  /** Ends the worker; pending calls are left to `death`. Idempotent. */
+  /** Ends when the worker dies, fails to load or is terminated. */
+  readonly life: Lifetime;
+  /** Ends the worker; pending calls are left to `life`. Idempotent. */
   terminate(): void;
 }
 

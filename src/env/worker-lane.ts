@@ -137,7 +137,7 @@ export class WorkerLane implements Lane {
       timer = setTimeout(() => reject(workerDied(`no answer within ${limitMs} ms`)), limitMs);
     });
     try {
-      return await Promise.race([answer, handle.death, late]);
+      return await handle.life.guard(Promise.race([answer, late]));
     } catch (thrown) {
       throw this.closed ? poolClosed() : thrown;
     } finally {

@@ -2,6 +2,7 @@
 import '../env/worker-errors';
 import * as Comlink from 'comlink';
 import { LabError } from '../core/errors';
+import { Lifetime } from '../core/lifetime';
 import type { TrainerApi } from '../core/protocol';
 
 /** A trainer in its own worker; `dispose` ends it. */
@@ -15,13 +16,9 @@ export interface TrainerClient extends TrainerApi {
 export function createTrainerClient(): TrainerClient {
   const worker = new Worker(new URL('./trainer-worker.ts', import.meta.url), { type: 'module', name: 'trainer' });
   const remote = Comlink.wrap<TrainerApi>(worker);
-  let die: (reason: LabError) => void = () => {};
-  const death = new Promise<never>((_, reject) => {
-    die = reject;
-  });
-  death.catch(() => {});
+  const life = new Lifetime();
   worker.addEventListener('error', (event) => {
-    die(
+    life.end(
       new LabError({
         code: 'worker.died',
         what: `The trainer worker stopped: ${event.message || 'it could not be loaded'}`,
@@ -29,7 +26,7 @@ export function createTrainerClient(): TrainerClient {
       }),
     );
   });
-  const guard = <T>(call: Promise<T>): Promise<T> => Promise.race([call, death]);
+  const guard = <T>(call: Promise<T>): Promise<T> => life.guard(call);
   return {
     device: () => guard(remote.device()),
     subscribe: (listener) => guard(remote.subscribe(Comlink.proxy(listener))),
@@ -47,7 +44,7 @@ export function createTrainerClient(): TrainerClient {
     dispose: () => {
       remote[Comlink.releaseProxy]();
       worker.terminate();
-      die(new LabError({ code: 'worker.closed', what: 'The trainer was closed' }));
+      life.end(new LabError({ code: 'worker.closed', what: 'The trainer was closed' }));
     },
   };
 }
