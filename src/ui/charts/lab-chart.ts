@@ -59,7 +59,7 @@ export class LabChart extends LabElement {
       .readout li { display: inline-flex; align-items: center; gap: 0.35rem; white-space: nowrap; }
       .readout b { color: var(--ink); font-weight: 600; }
       .readout svg { width: 20px; height: 8px; flex: none; }
-      .empty { position: absolute; inset: 0 0 24px 38px; display: grid; place-items: center; color: var(--ink-3); font-size: 0.8rem; }
+      .empty { position: absolute; inset: 0 0 24px 46px; display: grid; place-items: center; color: var(--ink-3); font-size: 0.8rem; }
     `,
   ];
 

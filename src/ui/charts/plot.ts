@@ -6,7 +6,7 @@ import { type ChartSpec, formatValue, type SeriesSpec } from './chart-specs';
 
 /** More points than this are thinned out before drawing: more than pixels cannot be seen. */
 const MAX_POINTS = 400;
-export const MARGIN = { left: 38, right: 10, top: 8, bottom: 24 } as const;
+export const MARGIN = { left: 46, right: 10, top: 8, bottom: 24 } as const;
 
 export interface Drawn {
   readonly svg: Element;

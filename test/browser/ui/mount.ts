@@ -70,7 +70,11 @@ export function textOf(element: Element | undefined): string {
   const root = element.shadowRoot ?? element;
   return [...root.childNodes]
     .map((node) =>
-      node instanceof HTMLStyleElement ? '' : node instanceof Element ? textOf(node) : (node.textContent ?? ''),
+      node instanceof HTMLStyleElement || node instanceof Comment
+        ? ''
+        : node instanceof Element
+          ? textOf(node)
+          : (node.textContent ?? ''),
     )
     .join(' ')
     .replace(/\s+/g, ' ')
