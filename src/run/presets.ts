@@ -65,7 +65,7 @@ export const presets = {
   'verbose-chain': {
     title: 'Verbose chain',
     shows:
-      'The base policy rambles in its summaries; training makes them shorter and more faithful. The best setting for telling ablations apart.',
+      'The base policy rambles in its summaries. Success rises as they come to hold the facts; the junk words cost nothing, and stay.',
     config: {
       ...tiny,
       base: 'chain-verbose',
