@@ -80,7 +80,9 @@ export class LabRunBar extends LabElement {
 
   /** The commands shown, and since when. */
   private shown = '';
-  private swappedAt = 0;
+  private swappedAt = Number.NEGATIVE_INFINITY;
+  /** A command was sent since the buttons last changed: the change is its doing. */
+  private sent = false;
   /** The button that had the focus before an update. */
   private focused: Element | null = null;
 
@@ -88,6 +90,7 @@ export class LabRunBar extends LabElement {
     // Not disabled while it waits: a disabled button would lose the keyboard's place.
     if (this.waits(command)) return;
     if (event.isTrusted && performance.now() - this.swappedAt < SWAP_MS) return;
+    this.sent = true;
     this.dispatchEvent(new CustomEvent('command', { detail: command }));
   }
 
@@ -157,7 +160,8 @@ export class LabRunBar extends LabElement {
       .map((b) => b.command)
       .join();
     if (commands === this.shown) return;
-    if (this.shown !== '') this.swappedAt = performance.now();
+    if (this.sent) this.swappedAt = performance.now();
+    this.sent = false;
     this.shown = commands;
   }
 

@@ -248,9 +248,11 @@ test('a double click on Run starts a run and does not pause it', async () => {
 test('preset, run, pause, step and stop by keyboard alone', async () => {
   const { page, problems, close } = await open();
   const preset = page.locator('lab-setup wa-select').first();
-  await preset.focus();
-  await page.keyboard.press('Enter');
+  await preset.evaluate((select: HTMLElement) => select.focus());
+  await page.keyboard.press('Space');
+  await page.getByRole('option', { name: 'Smoke test' }).waitFor();
   await page.keyboard.type('Smoke');
+  await page.waitForTimeout(300); // the list moves to what was typed
   await page.keyboard.press('Enter');
   await page.getByText('Two iterations of eight episodes').waitFor();
   const iterations = page.getByRole('spinbutton', { name: /^Iterations/ }).first();
