@@ -197,6 +197,9 @@ test('smoke runs to its end, with curves, and is found again after a reload', as
   await sentence(page, 'Finished after 2 iterations').waitFor({ timeout: 100_000 });
   await page.locator('lab-charts').first().scrollIntoViewIfNeeded();
   await page.locator('.drawing svg').first().waitFor();
+  // Sixteen held-out episodes, whatever they require.
+  const counts = await page.locator('lab-by-compactions td:not(.single) .of').allTextContents();
+  expect(counts.map((t) => Number(t.replace('of ', ''))).reduce((a, b) => a + b, 0)).toBe(16);
   expect(await axe()).toEqual([]);
   await screenshot('smoke-finished');
   expect(await storedRuns(page)).toBe(1);

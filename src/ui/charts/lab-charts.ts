@@ -7,6 +7,7 @@ import { ordinal } from '../format';
 import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import { chartSpecs, formatValue, toCsv } from './chart-specs';
+import './lab-by-compactions';
 import './lab-chart';
 
 /** Rows shown at once in the table; the file has all of them. */
@@ -62,6 +63,7 @@ export class LabCharts extends LabElement {
         </wa-button>
       </div>
       ${this.table ? this.rows() : this.charts()}
+      <lab-by-compactions .records=${this.records} .version=${this.version}></lab-by-compactions>
     `;
   }
 
