@@ -168,7 +168,7 @@ export const configTable = {
     'Base policy',
     ['chain-small', 'chain-verbose', 'random'],
     'chain-small',
-    'Warm-started checkpoint the run begins from. random = freshly initialised (learns nothing in reasonable time).',
+    'Warm-started checkpoint the run begins from. chain-small and chain-verbose have seen chains only, not the other task families. random = freshly initialised (learns nothing in reasonable time).',
   ),
   dModel: integer('model', 'Width', 32, 8, 512, 'Residual width d. Must equal the base checkpoint’s.'),
   layers: integer('model', 'Layers', 1, 1, 12, 'Transformer blocks.'),
