@@ -21,8 +21,9 @@ export default defineConfig({
           server: { deps: { inline: [/@tensorflow\//] } },
           pool: 'forks', // Dawn must not share a process with other tests' instances
           maxWorkers: 2,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // A first dispatch compiles its shader on the processor: seconds when idle, a minute on a crowded machine.
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
       {

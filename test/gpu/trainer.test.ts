@@ -30,8 +30,9 @@ const toy: PartialConfig = {
   iterations: 2,
   minibatches: 2,
   evalEvery: 1,
-  evalEpisodes: 4,
-  finalEvalEpisodes: 4,
+  evalEpisodes: 2,
+  finalEvalEpisodes: 2,
+  valuePretrain: 2,
   lambdaScope: 'fixed',
   entropyCoef: 0.001,
 };
@@ -283,7 +284,7 @@ describe('credit', () => {
     const record = sink.records[0]!;
     expect(record.alarms.filter((a) => a.code !== 'zero-advantages')).toEqual([]);
     expect(Number.isFinite(record.loss)).toBe(true);
-    expect(record.evalComp!.episodes).toBe(4);
+    expect(record.evalComp!.episodes).toBe(2);
     expect(events.some((e) => e.type === 'watch')).toBe(true);
   });
 });
