@@ -135,13 +135,17 @@ function aptSystem() {
 
 let listsAreFresh = false;
 
+function refreshLists() {
+  if (!listsAreFresh) listsAreFresh = run('apt-get', ['update', '-q'], { DEBIAN_FRONTEND: 'noninteractive' });
+}
+
 /**
  * @param {string[]} args packages, with options
  * @returns {boolean} whether they were installed
  */
 function aptInstall(...args) {
+  refreshLists();
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  if (!listsAreFresh) listsAreFresh = run('apt-get', ['update', '-q'], env);
   return run('apt-get', ['install', '-y', '-q', '--no-install-recommends', ...args], env);
 }
 
@@ -174,13 +178,22 @@ function ensureVulkan() {
   }
 }
 
+/** The mirror that this machine already gets Debian 12 from. @returns {string | undefined} */
+function debianMirror() {
+  refreshLists(); // apt names the mirror of what it has the lists of
+  const format = ['indextargets', '--format', '$(REPO_URI)', 'Codename: bookworm'];
+  return (spawnSync('apt-get', format, { encoding: 'utf8' }).stdout ?? '').split('\n').find(Boolean);
+}
+
 /** Debian 12's newer Mesa lives in backports. */
 function addBackports() {
   const source = '/etc/apt/sources.list.d/compaction-lab-backports.list';
   const known = spawnSync('apt-cache', ['policy'], { encoding: 'utf8' }).stdout ?? '';
   if (!known.includes('bookworm-backports') && !existsSync(source)) {
+    const mirror = debianMirror();
+    if (mirror === undefined) return []; // Debian's own, older driver; the check afterwards says whether it will do
     say(`adding ${source}`);
-    writeFileSync(source, 'deb http://deb.debian.org/debian bookworm-backports main\n');
+    writeFileSync(source, `deb ${mirror} bookworm-backports main\n`);
     listsAreFresh = false;
   }
   return ['-t', 'bookworm-backports'];
