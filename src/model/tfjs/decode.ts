@@ -4,11 +4,10 @@
  * GPU engine; tokens agree unless a draw falls on a boundary of the cumulative distribution.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { LabError } from '../../core/errors';
 import { threefry, unitFloat } from '../../core/rng';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
-import { checkJobs } from '../webgpu/decode-path';
+import { checkJobs, checkSlots } from '../webgpu/decode-path';
 import { takeRows } from './operations';
 import { byPaddedLength, pieces, ROWS_STEP, roundUp } from './padded-rows';
 import { causalMask, hiddenStates, type KeyValue, logProbabilities, MASKED, stateValues, type Weights } from './policy';
@@ -35,13 +34,7 @@ export class ContextSlots {
   /** The same numbers again change nothing; other numbers give empty contexts. */
   open(slots: number, positions: number): void {
     if (slots === this.contexts.length && positions === this.positions) return;
-    if (positions > this.shape.positions || slots < 1 || positions < 1)
-      throw new LabError({
-        code: 'decode.length',
-        what: 'A cache slot cannot have that many positions',
-        expected: `at least one slot and 1 to ${this.shape.positions} positions, as many as the model has learned`,
-        got: `${slots} slots of ${positions} positions`,
-      });
+    checkSlots(this.shape, slots, positions);
     this.contexts = Array.from({ length: slots }, () => new Uint32Array(0));
     this.filled = new Uint32Array(slots);
     this.positions = positions;

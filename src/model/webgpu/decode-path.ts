@@ -62,6 +62,17 @@ export function tokenMacs(shape: ModelShape, positions: number): number {
   return layers * (4 * d * d + 2 * d * mlp + 2 * d * positions) + d * vocabulary;
 }
 
+/** @throws `decode.length` when a cache slot would have more positions than the model has learned, or there would be none */
+export function checkSlots(shape: ModelShape, slots: number, positions: number): void {
+  if (positions <= shape.positions && slots >= 1 && positions >= 1) return;
+  throw new LabError({
+    code: 'decode.length',
+    what: 'A cache slot cannot have that many positions',
+    expected: `at least one slot and 1 to ${shape.positions} positions, as many as the model has learned`,
+    got: `${slots} slots of ${positions} positions`,
+  });
+}
+
 /**
  * Checks jobs against the cache: slots, lengths, token ids, continuity.
  * @param filled [slots] cache positions that hold a key and value

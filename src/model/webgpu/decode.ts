@@ -10,7 +10,7 @@ import type { ModelShape } from '../parameters';
 import { checkShape } from './check-shape';
 import { FusedDecode, fusedFits } from './decode-fused';
 import { LayeredDecode } from './decode-layered';
-import { checkJobs, type DecodePath, SUBMIT_MACS } from './decode-path';
+import { checkJobs, checkSlots, type DecodePath, SUBMIT_MACS } from './decode-path';
 
 /** `fused`: one lane per job, small models. `layered`: any size, the same kernels as the forward pass. */
 export type DecodePathName = 'fused' | 'layered';
@@ -68,13 +68,7 @@ export class Decoder {
    */
   openSlots(slots: number, positions: number): void {
     if (slots === this.filled.length && positions === this.positions) return;
-    if (positions > this.shape.positions || slots < 1 || positions < 1)
-      throw new LabError({
-        code: 'decode.length',
-        what: 'A cache slot cannot have that many positions',
-        expected: `at least one slot and 1 to ${this.shape.positions} positions, as many as the model has learned`,
-        got: `${slots} slots of ${positions} positions`,
-      });
+    checkSlots(this.shape, slots, positions);
     this.implementation.open(slots, positions);
     this.filled = new Uint32Array(slots);
     this.positions = positions;
