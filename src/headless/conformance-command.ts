@@ -1,7 +1,8 @@
 /** What the conformance commands share: lines in, lines out, on the device or on the reference core. */
+
+import { dawnGpu } from '../gpu/dawn';
 import { acquireDevice, type GpuContext } from '../gpu/device';
 import type { Arguments, OptionSpec } from './command';
-import { dawnGpu } from './dawn';
 
 export const engineOption: Readonly<Record<string, OptionSpec>> = {
   engine: { type: 'string', help: 'gpu: the real kernels (default) | cpu: the float64 reference core' },

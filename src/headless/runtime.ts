@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { configNames, type PartialConfig, parseConfig, parsePartialConfig, type RunConfig } from '../core/config';
 import { configTable } from '../core/config-table';
 import { LabError, type LabErrorParts } from '../core/errors';
+import { dawnGpu } from '../gpu/dawn';
 import { acquireDevice, type GpuContext } from '../gpu/device';
 import { isPreset, presets } from '../run/presets';
 import type { BaseLoader } from '../run/session';
-import { dawnGpu } from './dawn';
 import { didYouMean } from './nearest';
 import { readBytes, readText, shown } from './system-error';
 

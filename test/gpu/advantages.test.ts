@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AdvantageBatch, AdvantageMode, AdvantageOptions } from '../../src/core/training-types';
+import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import { compileKernel, Recorder } from '../../src/gpu/kernel';
 import { advantages, computeAdvantages, encodeAdvantages, lossOfTrace } from '../../src/gpu/kernels/advantages';
-import { dawnGpu } from '../../src/headless/dawn';
 import vectors from '../fixtures/vectors.json';
 import { type OracleRollout, oracleAdvantages } from '../oracle/advantages';
 import { integer, packRollouts, randomRollout, seeded } from '../oracle/cases';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { RandomStream, randomKey } from '../../src/core/rng';
+import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
-import { dawnGpu } from '../../src/headless/dawn';
 import type { DecodePathName } from '../../src/model/webgpu/decode';
 import { compareWithOracle, type Histories, makeJob, randomParameters, shapes, upload } from './decode-support';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RandomStream, randomKey } from '../../src/core/rng';
+import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
-import { dawnGpu } from '../../src/headless/dawn';
 import type { DecodeJob, DecodeResult } from '../../src/model/engine';
 import type { ModelShape } from '../../src/model/parameters';
 import { type DecodePathName, Decoder } from '../../src/model/webgpu/decode';

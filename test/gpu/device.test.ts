@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import { readBack, whole } from '../../src/gpu/kernel';
-import { dawnGpu } from '../../src/headless/dawn';
 
 let context: GpuContext;
 beforeAll(async () => {

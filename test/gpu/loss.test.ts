@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { policyWeights } from '../../src/core/loss';
 import type { LossBatch, LossOptions } from '../../src/core/training-types';
+import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import { compileKernel, type KernelDescriptor, Recorder } from '../../src/gpu/kernel';
 import {
@@ -14,7 +15,6 @@ import { encodeLossWeights, lossWeights } from '../../src/gpu/kernels/loss-weigh
 import { encodePpoLoss, ppoLoss } from '../../src/gpu/kernels/ppo-loss';
 import { encodeReduceStats, reduceStats } from '../../src/gpu/kernels/reduce-stats';
 import { computeStepLoss } from '../../src/gpu/loss-step';
-import { dawnGpu } from '../../src/headless/dawn';
 import vectors from '../fixtures/vectors.json';
 import { allTerms, integer, packStep, randomSegment, randomStep, seeded, variants } from '../oracle/cases';
 import { difference, worstDifference } from '../oracle/close';

@@ -5,8 +5,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RandomStream, randomKey } from '../../src/core/rng';
+import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
-import { dawnGpu } from '../../src/headless/dawn';
 import type { LossOptions, OptimiserOptions, PolicyEngine, UpdateBatch } from '../../src/model/engine';
 import { checkGradients } from '../../src/model/gradient-check';
 import { type ModelShape, parameterLayout } from '../../src/model/parameters';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import threefrySource from '../../shaders/threefry.wgsl?raw';
 import { randomKey, threefry, unitFloat } from '../../src/core/rng';
+import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import { compileKernel, Recorder, readBack, whole } from '../../src/gpu/kernel';
-import { dawnGpu } from '../../src/headless/dawn';
 
 let context: GpuContext;
 beforeAll(async () => {

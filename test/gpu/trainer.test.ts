@@ -6,8 +6,8 @@ import type { Checkpoint, IterationRecord, RunHeader, Sink, TrainerEvent } from 
 import { VOCABULARY_SIZE } from '../../src/core/tokenizer';
 import type { Rollout } from '../../src/core/trajectory';
 import { createTerminalPool, type TerminalPool } from '../../src/env/pool';
+import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
-import { dawnGpu } from '../../src/headless/dawn';
 import type { PolicyEngine } from '../../src/model/engine';
 import { initialParameters } from '../../src/model/initialise';
 import { packRollouts, selectRollouts } from '../../src/run/batch';

@@ -1,8 +1,8 @@
 /** What the transformer's GPU tests share: device, random models and batches, comparisons that fail on NaN. */
 import { expect } from 'vitest';
 import { RandomStream } from '../../src/core/rng';
+import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
-import { dawnGpu } from '../../src/headless/dawn';
 import type { LossOptions, UpdateBatch } from '../../src/model/engine';
 import { initialParameters } from '../../src/model/initialise';
 import { type ModelShape, parameterLayout, tensorOf } from '../../src/model/parameters';

@@ -8,7 +8,7 @@ import { runLab } from '../../src/headless/lab';
 import { requireReplaceableFile, requireWritableFile, writeAtomically } from '../../src/headless/targets';
 
 // No test here may get as far as a device: it would train.
-vi.mock('../../src/headless/dawn', () => ({
+vi.mock('../../src/gpu/dawn', () => ({
   dawnGpu: () => Promise.reject(new Error('the device was asked for')),
 }));
 vi.setConfig({ testTimeout: 30_000 }); // the first test loads a command's modules, on a busy machine

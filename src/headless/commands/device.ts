@@ -1,6 +1,6 @@
+import { dawnGpu } from '../../gpu/dawn';
 import { acquireDevice } from '../../gpu/device';
 import type { Command } from '../command';
-import { dawnGpu } from '../dawn';
 
 /** `lab device`: the adapter that every other command would use, as JSON. */
 const device: Command = {
