@@ -6,7 +6,8 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { preview } from 'vite';
-import { LabError } from '../core/errors';
+import { LabError } from '../../core/errors';
+import type { Bench } from '../bench';
 
 /** Software WebGPU, so that the page finds an adapter on any machine; no sandbox, which containers do not allow to root. */
 const FLAGS = ['--no-sandbox', '--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
@@ -20,7 +21,7 @@ interface TraceEvent {
   readonly args: { readonly name?: string };
 }
 
-export interface PageTasks {
+interface PageTasks {
   /** Tasks of the main thread in the traced stretch. */
   readonly tasks: number;
   /** The five longest, ms of processor time, longest first. */
@@ -29,7 +30,7 @@ export interface PageTasks {
 }
 
 /** Reloads the built page in Chromium, opens all parameters, and traces the main thread meanwhile. */
-export async function measurePageTasks(): Promise<PageTasks> {
+async function measurePageTasks(): Promise<PageTasks> {
   const { CHROMIUM_PATH, CHROME_BIN } = process.env;
   const executablePath = CHROMIUM_PATH ?? CHROME_BIN ?? '/usr/bin/chromium';
   if (!existsSync(executablePath))
@@ -88,3 +89,14 @@ async function trace(page: Page): Promise<() => Promise<number[]>> {
       .sort((a, b) => b - a);
   };
 }
+
+const page: Bench = {
+  name: 'page',
+  summary: 'longest tasks of the built page on its main thread, ms of processor time',
+  async run() {
+    const { tasks, longestMs, chromium } = await measurePageTasks();
+    const table = [['longest tasks', 'ms'], ...longestMs.map((ms, i) => [`${i + 1}`, ms])];
+    return { values: { tasks, longestMs, chromium }, table, remarks: [`${tasks} tasks, Chromium ${chromium}`] };
+  },
+};
+export default page;
