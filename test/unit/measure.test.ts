@@ -111,6 +111,7 @@ test('the decode script fills its windows and continues what its caches hold', (
   const filled = new Uint32Array(5);
   const last = new Map<number, { sampled: number; fed: number }>();
   let tokens = 0;
+  const windows: number[] = [];
   let longest = 0;
   for (let call = 0; call < 4 * DECODE_CALLS; call++) {
     const jobs: DecodeJob[] = script.jobs();
@@ -129,7 +130,9 @@ test('the decode script fills its windows and continues what its caches hold', (
       return { ids, logp: new Float32Array(ids.length), values: new Float32Array(ids.length) };
     });
     script.accept(jobs, results);
+    if ((call + 1) % DECODE_CALLS === 0) windows.push(script.tokens / (windows.length + 1));
   }
   expect(script.tokens).toBe(tokens);
   expect(longest).toBeGreaterThan(50);
+  expect(windows).toEqual(new Array(4).fill(windows[0]));
 });

@@ -91,9 +91,9 @@ interface Seat {
 }
 
 /**
- * Environments that fill their windows in `DECODE_CALLS` calls, each feeding 10–18 tokens (the command's output, the next
+ * Environments that fill their windows in `DECODE_CALLS` calls, each feeding 10–17 tokens (the command's output, the next
  * prompt) and sampling 4–8. Nothing ends early: the stop token is outside the vocabulary and the caps vary instead, so
- * that the amount of work is the same whatever is sampled.
+ * that the amount of work is the same in every window, whatever is sampled.
  */
 export class DecodeScript {
   /** Tokens fed and sampled so far. */
@@ -101,6 +101,8 @@ export class DecodeScript {
   private call = 0;
   private readonly random: RandomStream;
   private readonly seats: Seat[];
+  /** [call of the window][environment] */
+  private readonly sizes: readonly { readonly cap: number; readonly feedCount: number }[][];
 
   constructor(
     private readonly shape: ModelShape,
@@ -109,16 +111,25 @@ export class DecodeScript {
   ) {
     this.random = new RandomStream(seed, 'test', 1);
     this.seats = Array.from({ length: environments }, () => ({ filled: 0, previous: 0, pending: null, sampled: 0 }));
+    this.sizes = Array.from({ length: DECODE_CALLS }, () =>
+      this.seats.map(() => {
+        const cap = 4 + this.random.integer(5);
+        // Each call takes a third of the window at most.
+        return {
+          cap,
+          feedCount: Math.min(10 + this.random.integer(9), Math.floor(DECODE_WINDOW / DECODE_CALLS) - cap),
+        };
+      }),
+    );
   }
 
   /** The jobs of the next call; give their results to `accept` before the one after. */
   jobs(): DecodeJob[] {
-    const fresh = this.call++ % DECODE_CALLS === 0;
+    const sizes = this.sizes[this.call++ % DECODE_CALLS]!;
+    const fresh = sizes === this.sizes[0];
     return this.seats.map((seat, slot) => {
       if (fresh) Object.assign(seat, { filled: 0, pending: null });
-      // A third of the window each: fed + sampled never exceeds 21.
-      const cap = 4 + this.random.integer(5);
-      const feedCount = Math.min(10 + this.random.integer(9), Math.floor(DECODE_WINDOW / DECODE_CALLS) - cap);
+      const { cap, feedCount } = sizes[slot]!;
       const feed = Uint32Array.from({ length: feedCount }, () => this.random.integer(this.shape.vocabulary));
       if (seat.pending !== null) feed[0] = seat.pending;
       return {
