@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { paceDawn } from './dawn-pace';
 
 const softwareDrivers = ['/usr/share/vulkan/icd.d/lvp_icd.json', '/usr/lib/chromium/vk_swiftshader_icd.json'];
 
@@ -20,6 +21,7 @@ export async function dawnGpu(): Promise<GPU> {
     if (driver) process.env.VK_DRIVER_FILES = driver;
   }
   const { create, globals } = await import('webgpu');
+  if (!(globalThis as { dawnInstance?: unknown }).dawnInstance) paceDawn(globals as Record<string, unknown>);
   Object.assign(globalThis, globals);
   const gpu = create([]);
   // Dawn's instance must outlive every object made from it: collected, it takes the process down.
