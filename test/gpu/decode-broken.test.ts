@@ -13,6 +13,7 @@ beforeAll(async () => {
 afterAll(() => context.dispose());
 afterEach(() => {
   vi.doUnmock('../../shaders/decode-fused.wgsl?raw');
+  vi.doUnmock('../../shaders/decode-fused-workgroup.wgsl?raw');
   vi.doUnmock('../../shaders/decode-attention.wgsl?raw');
   vi.doUnmock('../../shaders/decode-cache.wgsl?raw');
   vi.doUnmock('../../shaders/sample.wgsl?raw');
@@ -28,6 +29,10 @@ const broken: [DecodePathName, string, string, string][] = [
   ['layered', 'sample', 'jobs[job * 8u + 5u] + n)', 'jobs[job * 8u + 5u])'],
   ['layered', 'sample', 'sum > bound', 'sum > 0.5 * bound'],
   ['fused', 'decode-fused', 'y[first + c] * params.scale', 'y[first + c]'],
+  ['workgroup', 'decode-fused-workgroup', 'score * params.scale', 'score'],
+  ['workgroup', 'decode-fused-workgroup', 'sum += partials[p * columns + lane]', 'sum += partials[lane]'],
+  ['workgroup', 'decode-fused-workgroup', 'first_draw + state.z', 'first_draw'],
+  ['workgroup', 'decode-fused-workgroup', 'sum > bound', 'sum > 0.5 * bound'],
 ];
 
 test.each(broken)('%s: the oracle notices %s with "%s" as "%s"', { timeout: 300_000 }, async (path, name, from, to) => {

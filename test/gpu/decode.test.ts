@@ -6,6 +6,7 @@ import type { DecodeJob, DecodeResult } from '../../src/model/engine';
 import type { ModelShape } from '../../src/model/parameters';
 import { type DecodePathName, Decoder } from '../../src/model/webgpu/decode';
 import { fusedFits } from '../../src/model/webgpu/decode-fused';
+import { workgroupFits } from '../../src/model/webgpu/decode-workgroup';
 import { oracleForward, oracleTensors } from '../oracle/decode';
 import {
   compareWithOracle,
@@ -50,11 +51,12 @@ async function withDecoder(
   expect(context.bytes).toBe(before);
 }
 
-const paths: DecodePathName[] = ['fused', 'layered'];
+const paths: DecodePathName[] = ['fused', 'workgroup', 'layered'];
+const supports = { fused: fusedFits, workgroup: workgroupFits, layered: () => true };
 
 // The first dispatch of a shape compiles: seconds on an idle software adapter, more on a busy one.
 describe.each(paths)('%s', { timeout: 300_000 }, (path) => {
-  test.each(Object.entries(shapes).filter(([, shape]) => path === 'layered' || fusedFits(shape)))(
+  test.each(Object.entries(shapes).filter(([, shape]) => supports[path](shape)))(
     '%s: three calls agree with the float64 oracle',
     async (_name, shape) => {
       await withDecoder(shape, path, 7, async ({ decoder, parameters, flat }) => {
@@ -175,6 +177,22 @@ describe.each(paths)('%s', { timeout: 300_000 }, (path) => {
     });
   });
 
+  test('a context longer than a tile of attention scores', async () => {
+    const shape: ModelShape = { ...shapes.smallest!, positions: 300 };
+    await withDecoder(shape, path, 7, async ({ decoder, parameters, flat }) => {
+      decoder.openSlots(3, 300);
+      const histories: Histories = new Map();
+      const rng = new RandomStream(6, 'test', 4);
+      // Tiles have 128 positions: just before, at and after an edge, and a third tile.
+      const jobs = [126, 128, 290].map((feed, slot) =>
+        makeJob(histories, rng, shape, { slot, start: 0, feed, cap: 4 }),
+      );
+      const results = await decoder.decode(parameters, jobs, { key });
+      const { samples } = compareWithOracle(shape, flat, key, histories, jobs, results);
+      expect(samples).toBe(12);
+    });
+  });
+
   test('samples follow the distribution: chi-square over 4,096 draws', async () => {
     const shape = shapes.smallest!;
     await withDecoder(shape, path, 2, async ({ decoder, parameters, flat }) => {
@@ -205,7 +223,7 @@ describe.each(paths)('%s', { timeout: 300_000 }, (path) => {
   });
 });
 
-test('auto takes the fused kernel where it fits, and both paths sample the same within tolerance', async () => {
+test('auto takes the fused kernel where it fits, and all paths sample the same within tolerance', async () => {
   const auto = await Decoder.create(context, quick);
   expect(auto.path).toBe('fused');
   auto.dispose();
@@ -214,6 +232,8 @@ test('auto takes the fused kernel where it fits, and both paths sample the same 
   expect(fallback.path).toBe('layered');
   fallback.dispose();
   await expect(Decoder.create(context, large, { path: 'fused' })).rejects.toMatchObject({ code: 'decode.path' });
+  const wide = { ...large, dModel: 512 };
+  await expect(Decoder.create(context, wide, { path: 'workgroup' })).rejects.toMatchObject({ code: 'decode.path' });
 
   const jobs = Array.from({ length: 33 }, (_, slot) => ({
     slot,
@@ -231,20 +251,22 @@ test('auto takes the fused kernel where it fits, and both paths sample the same 
       decoder.openSlots(33, 64);
       results.push(await decoder.decode(parameters, jobs, { key }));
     });
-  const [fused, layered] = results;
-  let compared = 0;
-  jobs.forEach((_, j) => {
-    const a = fused![j]!;
-    const b = layered![j]!;
-    for (let i = 0; i < 6; i++) {
-      // A draw on a CDF boundary may differ; contexts differ from there on. The oracle tests bound such draws.
-      if (a.ids[i] !== b.ids[i]) break;
-      expect(Math.abs(a.logp[i]! - b.logp[i]!)).toBeLessThan(TOLERANCE);
-      expect(Math.abs(a.values[i]! - b.values[i]!)).toBeLessThan(TOLERANCE);
-      compared++;
-    }
-  });
-  expect(compared).toBeGreaterThan(0.95 * 33 * 6);
+  const layered = results.pop()!;
+  for (const other of results) {
+    let compared = 0;
+    jobs.forEach((_, j) => {
+      const a = other[j]!;
+      const b = layered[j]!;
+      for (let i = 0; i < 6; i++) {
+        // A draw on a CDF boundary may differ; contexts differ from there on. The oracle tests bound such draws.
+        if (a.ids[i] !== b.ids[i]) break;
+        expect(Math.abs(a.logp[i]! - b.logp[i]!)).toBeLessThan(TOLERANCE);
+        expect(Math.abs(a.values[i]! - b.values[i]!)).toBeLessThan(TOLERANCE);
+        compared++;
+      }
+    });
+    expect(compared).toBeGreaterThan(0.95 * 33 * 6);
+  }
 }, 300_000);
 
 test('a slot remembers only what was fed, and mistakes are named before anything runs', async () => {

@@ -134,7 +134,7 @@ export class FusedDecode implements DecodePath {
     // Jobs of like feed length share a workgroup, so that few lanes idle. Lane order does not touch results.
     const order = jobs.map((_, i) => i).sort((a, b) => jobs[b]!.feed.length - jobs[a]!.feed.length || a - b);
     const lanes = order.map((i) => jobs[i]!);
-    const words = packLanes(lanes);
+    const words = packLanes(lanes, FUSED_WORKGROUP);
     const maxCap = lanes.reduce((n, job) => Math.max(n, job.cap), 0);
     const outStride = 1 + maxCap;
     const slices = this.bind(parameters, words, lanes.length * outStride * 16);
@@ -201,14 +201,16 @@ export class FusedDecode implements DecodePath {
   }
 }
 
-/** Job records and fed tokens in lane order, as the shader reads them. */
-function packLanes(lanes: readonly DecodeJob[]): Uint32Array {
+/**
+ * Job records and fed tokens in lane order, as the shaders of the fused paths read them.
+ * @param group neighbouring lanes that leave the prefill together; the first of them has the longest feed
+ */
+export function packLanes(lanes: readonly DecodeJob[], group: number): Uint32Array {
   const fed = lanes.reduce((n, job) => n + job.feed.length, 0);
   const words = new Uint32Array(lanes.length * FUSED_JOB_WORDS + fed);
   let feedAt = lanes.length * FUSED_JOB_WORDS;
   lanes.forEach((job, lane) => {
-    // Lanes are sorted: the first of a workgroup has its longest feed.
-    const longest = lanes[lane - (lane % FUSED_WORKGROUP)]!.feed.length;
+    const longest = lanes[lane - (lane % group)]!.feed.length;
     words.set(
       [
         job.slot,
@@ -231,7 +233,7 @@ function packLanes(lanes: readonly DecodeJob[]): Uint32Array {
 }
 
 /** Reads one lane's samples; `at` in vec4s. */
-function unpackLane(bytes: ArrayBuffer, at: number): DecodeResult {
+export function unpackLane(bytes: ArrayBuffer, at: number): DecodeResult {
   const words = new Uint32Array(bytes);
   const floats = new Float32Array(bytes);
   const count = words[at * 4 + 2]!;

@@ -11,12 +11,14 @@ import { checkShape } from './check-shape';
 import { FusedDecode, fusedFits } from './decode-fused';
 import { LayeredDecode } from './decode-layered';
 import { checkJobs, checkSlots, type DecodePath, SUBMIT_MACS } from './decode-path';
+import { WorkgroupDecode, workgroupFits } from './decode-workgroup';
 
-/** `fused`: one lane per job, small models. `layered`: any size, the same kernels as the forward pass. */
-export type DecodePathName = 'fused' | 'layered';
+/** `fused`: one lane per job, small models. `workgroup`: one workgroup per job, models whose activations fit into workgroup
+ *  memory. `layered`: any size, the same kernels as the forward pass. */
+export type DecodePathName = 'fused' | 'workgroup' | 'layered';
 
 export interface DecoderOptions {
-  /** `auto` (default): fused where it fits. The two agree within float tolerance, not bit for bit. */
+  /** `auto` (default): fused where it fits, else layered. Paths agree within float tolerance, not bit for bit. */
   readonly path?: 'auto' | DecodePathName;
   /** Most multiply-adds of one submit; results do not depend on it. Default `SUBMIT_MACS`. */
   readonly submitMacs?: number;
@@ -36,7 +38,7 @@ export class Decoder {
 
   /**
    * Compiles the kernels of a shape.
-   * @throws `model.shape` when the kernels cannot hold the shape, `decode.path` when `fused` does not fit
+   * @throws `model.shape` when the kernels cannot hold the shape, `decode.path` when the path asked for does not fit
    */
   static async create(context: GpuContext, shape: ModelShape, options: DecoderOptions = {}): Promise<Decoder> {
     checkShape(shape);
@@ -50,7 +52,17 @@ export class Decoder {
         got: `dModel ${shape.dModel}, ${shape.layers} layers, mlp ${shape.mlp}, vocabulary ${shape.vocabulary}`,
         fix: "Use the path 'auto' or 'layered'.",
       });
+    if (wanted === 'workgroup' && !workgroupFits(shape))
+      throw new LabError({
+        code: 'decode.path',
+        what: 'The decode kernel of one workgroup per job holds all activations in workgroup memory',
+        expected: 'widths that fit into 16 KiB, such as dModel ≤ 256, mlp and vocabulary ≤ 1024',
+        got: `dModel ${shape.dModel}, ${shape.heads} heads, mlp ${shape.mlp}, vocabulary ${shape.vocabulary}`,
+        fix: "Use the path 'auto' or 'layered'.",
+      });
     const { submitMacs = SUBMIT_MACS } = options;
+    if (wanted === 'workgroup')
+      return new Decoder(shape, wanted, await WorkgroupDecode.create(context, shape, submitMacs));
     return wanted === 'layered' || !fits
       ? new Decoder(shape, 'layered', await LayeredDecode.create(context, shape, submitMacs))
       : new Decoder(shape, 'fused', await FusedDecode.create(context, shape, submitMacs));
