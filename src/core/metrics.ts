@@ -1,5 +1,5 @@
 /** Metric definitions (docs/algorithm.md section 6). Each number the page or the command line shows comes from here. */
-import type { EvalSummary } from './protocol';
+import type { EvalSummary, Timing } from './protocol';
 import type { Rollout, SegmentKind } from './trajectory';
 
 /** Metric names with the definition shown on hover and in the documentation. */
@@ -117,5 +117,27 @@ export function evalSummary(rollouts: readonly Rollout[]): EvalSummary {
     meanCompactions: mean(rollouts.map((r) => r.compactions.length)) ?? 0,
     meanSummaryTokens: meanSummaryTokens(rollouts) ?? 0,
     factRecall: factRecall(rollouts),
+  };
+}
+
+/** Shares of wall time: `gpu` + `idle` + `script` = 1; `terminal` overlaps with `gpu`. See Timing. */
+export interface TimeShares {
+  readonly gpu: number;
+  readonly terminal: number;
+  readonly idle: number;
+  readonly script: number;
+}
+
+/** Shares of the summed wall time; null of no time. */
+export function timeShares(timings: readonly Timing[]): TimeShares | null {
+  const sum = (of: (t: Timing) => number) => timings.reduce((n, t) => n + of(t), 0);
+  const wall = sum((t) => t.wallMs);
+  if (wall === 0) return null;
+  const share = (of: (t: Timing) => number) => sum(of) / wall;
+  return {
+    gpu: share((t) => t.gpuMs),
+    terminal: share((t) => t.terminalMs),
+    idle: share((t) => t.idleMs),
+    script: share((t) => t.scriptMs),
   };
 }

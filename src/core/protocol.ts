@@ -26,6 +26,22 @@ export interface Alarm {
   readonly message: string;
 }
 
+/**
+ * Wall time of a stretch of a run, in milliseconds, by what was pending. Pauses are left out. `wallMs` = `gpuMs` + `idleMs` +
+ * `scriptMs`; shares are shares of it.
+ */
+export interface Timing {
+  readonly wallMs: number;
+  /** A call of the engine was pending: the device works, or the host packs, submits and reads for it. */
+  readonly gpuMs: number;
+  /** A call of the terminals was pending, whatever else was. */
+  readonly terminalMs: number;
+  /** Terminals were pending and the engine was not: the device idles because of them. */
+  readonly idleMs: number;
+  /** Neither was pending: our own JavaScript ran alone. */
+  readonly scriptMs: number;
+}
+
 /** Metrics of one iteration (definitions: src/core/metrics.ts). Time fields end in `Ms` and are the only ones that may differ between equal runs. */
 export interface IterationRecord {
   readonly iteration: number;
@@ -66,6 +82,10 @@ export interface IterationRecord {
   readonly rolloutMs: number;
   readonly updateMs: number;
   readonly evalMs: number;
+  /** Of rollout and update. Absent in records of earlier versions. */
+  readonly timing?: Timing;
+  /** Of the evaluation, where there was one. */
+  readonly evalTiming?: Timing;
 }
 
 export type TrainerPhase = 'rollout' | 'advantages' | 'update' | 'evaluate' | 'save';

@@ -14,6 +14,8 @@ export class Control {
   private mode: Mode = 'running';
   private stepping = false;
   private wake: (() => void) | null = null;
+  /** Everyone who waits while paused waits for this. */
+  private pausing: Promise<void> | null = null;
 
   /** @param onChange told when the run really pauses at a gate, and when it goes on */
   constructor(private readonly onChange: (mode: Mode) => void = () => {}) {}
@@ -35,14 +37,11 @@ export class Control {
     this.release();
   }
 
-  /** Waits here while paused. @throws Stopped */
+  /** Waits here while paused; several may wait at once. @throws Stopped */
   readonly gate = async (): Promise<void> => {
     while (this.mode === 'paused') {
-      this.onChange('paused');
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-      if (this.current() === 'running') this.onChange('running');
+      this.pausing ??= this.wait();
+      await this.pausing;
     }
     if (this.mode === 'stopped') throw new Stopped();
   };
@@ -54,6 +53,15 @@ export class Control {
       this.pause();
     }
     await this.gate();
+  }
+
+  private async wait(): Promise<void> {
+    this.onChange('paused');
+    await new Promise<void>((resolve) => {
+      this.wake = resolve;
+    });
+    this.pausing = null;
+    if (this.current() === 'running') this.onChange('running');
   }
 
   /** Read anew: another caller changes the mode while the gate waits. */

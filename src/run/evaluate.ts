@@ -24,8 +24,8 @@ export interface EvaluateOptions {
 /** How an evaluation treats the context: compaction on, or a single window. */
 export type EvalMode = 'comp' | 'single';
 
-/** Most episodes in flight; more are evaluated in turn. Bounds memory; results do not depend on it. */
-const WAVE = 256;
+/** Most episodes in flight; the next begins when one ends. Bounds memory; results do not depend on it. */
+const SEATS = 256;
 
 /** Configuration of an evaluation mode. */
 export function evalConfig(config: RunConfig, mode: EvalMode): RunConfig {
@@ -40,20 +40,12 @@ export async function evaluateRollouts(mode: EvalMode, options: EvaluateOptions)
   const { engine, pool, seed, episodes, gate, onProgress } = options;
   const config = evalConfig(options.config, mode);
   const summaryRole = mode === 'comp' && config.trainSummary === 'frozen' ? 'writer' : 'policy';
-  const rollouts: Rollout[] = [];
-  for (let from = 0; from < episodes; from += WAVE) {
-    const count = Math.min(WAVE, episodes - from);
-    const tasks = drawTasks(config, seed, 'eval', from, count);
-    const required = await requiredCompactions(tasks, config, pool, gate, options.required);
-    const setups = tasks.map((task, i) => setupOf(task, from + i, config, required[i]!));
-    const observe = onProgress
-      ? () => (finished: number) => onProgress((from + finished * count) / episodes)
-      : undefined;
-    rollouts.push(
-      ...(await rollOut(setups, { engine, pool, config, seed, purpose: 'evalSample', summaryRole, gate, observe })),
-    );
-  }
-  return rollouts;
+  const tasks = drawTasks(config, seed, 'eval', 0, episodes);
+  const required = await requiredCompactions(tasks, config, pool, gate, options.required);
+  const setups = tasks.map((task, i) => setupOf(task, i, config, required[i]!));
+  const observe = onProgress ? () => onProgress : undefined;
+  const how = { engine, pool, config, seed, summaryRole, gate, observe, seats: SEATS } as const;
+  return rollOut(setups, { ...how, purpose: 'evalSample' });
 }
 
 /** Success of the current policy in one mode. */

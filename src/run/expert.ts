@@ -34,14 +34,17 @@ function scripted(text: string, stop: number, cap: number): DecodeResult {
 /** A player as what `runLockstep` asks; every token it writes has mask 1, as if it had been sampled. */
 export function decideAs(player: Player): LockstepOptions['decide'] {
   return async (seats) => {
-    for (const { episode, env } of seats) {
+    for (const { episode, n } of seats) {
       const summary = episode.need === 'summary';
-      const text = summary ? player.summarise(episode.setup.tracker.facts(), env) : player.act(episode, env);
+      const text = summary ? player.summarise(episode.setup.tracker.facts(), n) : player.act(episode, n);
       const job = episode.job(0);
       episode.accept(job, scripted(text, job.stop, job.cap));
     }
   };
 }
+
+/** Most shells open at once. Bounds memory; results do not depend on it. */
+const SEATS = 256;
 
 /** Plays tasks to their ends; rollouts in the order of the setups. */
 export function playScripted(
@@ -51,7 +54,7 @@ export function playScripted(
   player: Player = expert,
 ): Promise<Rollout[]> {
   const episodes = setups.map((setup) => new Episode(setup));
-  return runLockstep(episodes, { pool, gate, decide: decideAs(player) });
+  return runLockstep(episodes, { pool, gate, decide: decideAs(player), seats: SEATS });
 }
 
 /**

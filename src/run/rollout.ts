@@ -1,7 +1,11 @@
-/** Drives many episodes in lockstep: all that want tokens get them, all commands run, repeat. */
+/**
+ * Drives many episodes: all that want tokens get them, all commands run, repeat. Two groups take turns, so that one decodes
+ * while the other's commands run.
+ */
 import { positionsOf, type RunConfig } from '../core/config';
 import { type Purpose, randomKey } from '../core/rng';
 import type { Rollout } from '../core/trajectory';
+import { Turns } from '../core/turns';
 import type { TerminalPool } from '../env/pool';
 import type { DecodeJob, ModelRole, PolicyEngine } from '../model/engine';
 import { Episode, type EpisodeSetup } from './episode';
@@ -9,9 +13,12 @@ import { Episode, type EpisodeSetup } from './episode';
 /** Called between waves; resolves when the run may go on, rejects to cancel. */
 export type Gate = () => Promise<void>;
 
-/** An episode and the terminal (and cache slot) it owns. */
+/** An episode in flight. */
 export interface Seat {
   readonly episode: Episode;
+  /** Number of the episode within the call. */
+  readonly n: number;
+  /** The terminal and cache slot it owns. */
   readonly env: number;
 }
 
@@ -22,21 +29,72 @@ export interface LockstepOptions {
   readonly decide: (seats: readonly Seat[]) => Promise<void>;
   /** After each wave: share of episodes finished. */
   readonly onWave?: ((finished: number) => void) | undefined;
+  /** Most episodes in flight (default all); the next begins when one ends. */
+  readonly seats?: number | undefined;
+  /** Groups of seats that go in lockstep, each by itself. Default 1. */
+  readonly groups?: number | undefined;
 }
 
-/** Runs episodes to their end; what they do does not depend on the number of terminal workers. */
+/**
+ * Runs episodes to their end. What they do depends neither on the number of terminal workers, nor on seats and groups: an
+ * episode's tokens depend on itself alone.
+ * @returns in the order of the episodes
+ * @throws the first failure of any group, once no call of the others is pending
+ */
 export async function runLockstep(episodes: readonly Episode[], options: LockstepOptions): Promise<Rollout[]> {
-  const { pool, gate, decide, onWave } = options;
-  await pool.open(episodes.map((episode, env) => ({ env, task: episode.task })));
+  const count = Math.min(options.seats ?? episodes.length, episodes.length);
+  const groups = Math.max(1, Math.min(options.groups ?? 1, count));
+  const waiting = episodes.map((episode, n) => ({ episode, n }));
+  let next = 0;
+  let fail: (reason: unknown) => void = () => {};
+  const failure = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failure.catch(() => {});
+  const shared: Shared = {
+    ...options,
+    // A group that waits while paused must hear that another one failed.
+    gate: () => Promise.race([failure, options.gate()]),
+    next: () => waiting[next++],
+    onWave: () => options.onWave?.(episodes.filter((e) => e.need === 'nothing').length / Math.max(1, episodes.length)),
+  };
+  const ends = await Promise.allSettled(
+    Array.from({ length: groups }, async (_, g) => {
+      const envs = range(Math.floor((g * count) / groups), Math.floor(((g + 1) * count) / groups));
+      try {
+        await runGroup(envs, shared);
+      } catch (thrown) {
+        fail(thrown);
+        throw thrown;
+      }
+    }),
+  );
+  if (ends.some((end) => end.status === 'rejected')) await failure;
+  return episodes.map((episode) => episode.result());
+}
+
+interface Shared extends Pick<LockstepOptions, 'pool' | 'gate' | 'decide'> {
+  /** The next episode that has no seat yet. */
+  readonly next: () => Omit<Seat, 'env'> | undefined;
+  readonly onWave: () => void;
+}
+
+/** Runs episodes on the given environments until there are no more. */
+async function runGroup(envs: readonly number[], { pool, gate, decide, next, onWave }: Shared): Promise<void> {
+  let free = envs;
+  let active: readonly Seat[] = [];
   for (;;) {
     await gate();
-    const active = episodes
-      .map((episode, env) => ({ episode, env }))
-      .filter(({ episode }) => episode.need !== 'nothing');
-    onWave?.(1 - active.length / Math.max(1, episodes.length));
-    if (active.length === 0) return episodes.map((episode) => episode.result());
-    await decide(active);
-    const commands = active.filter(({ episode }) => episode.need === 'terminal');
+    onWave();
+    const joining = free.flatMap((env): Seat[] => {
+      const entry = next();
+      return entry ? [{ ...entry, env }] : [];
+    });
+    const seats = [...active, ...joining].filter(({ episode }) => episode.need !== 'nothing');
+    if (seats.length === 0 && joining.length === 0) return;
+    // Shells open while the model decides on the first commands.
+    await settled([decide(seats), pool.open(joining.map(({ env, episode }) => ({ env, task: episode.task })))]);
+    const commands = seats.filter(({ episode }) => episode.need === 'terminal');
     const results = await pool.run(commands.map(({ env, episode }) => ({ env, command: episode.command })));
     commands.forEach(({ episode }, i) => {
       episode.observe(results[i]!);
@@ -46,7 +104,20 @@ export async function runLockstep(episodes: readonly Episode[], options: Lockste
     exits.forEach(({ episode }, i) => {
       episode.verify(shares[i]!);
     });
+    active = seats.filter(({ episode }) => episode.need !== 'nothing');
+    const taken = new Set(active.map(({ env }) => env));
+    free = envs.filter((env) => !taken.has(env));
   }
+}
+
+/** Waits until all have ended; then throws the first failure, if any. */
+async function settled(calls: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(calls);
+  await Promise.all(calls);
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
 export interface RolloutOptions {
@@ -58,29 +129,44 @@ export interface RolloutOptions {
   /** Who writes summaries; `writer` is the frozen base policy. */
   readonly summaryRole: Extract<ModelRole, 'policy' | 'writer'>;
   readonly gate: Gate;
+  /** Most episodes in flight; default all. */
+  readonly seats?: number | undefined;
+  /** See LockstepOptions; by default what `groupsFor` says. */
+  readonly groups?: number | undefined;
   /** Sees the episodes before they start and returns what is called after each wave. */
   readonly observe?: ((episodes: readonly Episode[]) => (finished: number) => void) | undefined;
 }
 
+/** Below this many episodes in flight a second group costs the device more than the terminals' time it hides. */
+const TWO_GROUPS_FROM = 64;
+
+/** Groups for a number of episodes in flight. */
+export function groupsFor(seats: number): number {
+  return seats < TWO_GROUPS_FROM ? 1 : 2;
+}
+
 /** Rollouts of the policy, in the order of the setups. */
 export async function rollOut(setups: readonly EpisodeSetup[], options: RolloutOptions): Promise<Rollout[]> {
-  const { engine, config, summaryRole } = options;
+  const { engine, config, summaryRole, pool, gate } = options;
   const episodes = setups.map((setup) => new Episode(setup));
   const onWave = options.observe?.(episodes);
+  const seats = Math.min(options.seats ?? episodes.length, episodes.length);
   const roles: ModelRole[] = summaryRole === 'writer' ? ['policy', 'writer'] : ['policy'];
-  for (const role of roles) await engine.openSlots(role, episodes.length, positionsOf(config));
+  for (const role of roles) await engine.openSlots(role, seats, positionsOf(config));
   const key = randomKey(options.seed, options.purpose);
-  const decide = async (seats: readonly Seat[]) => {
+  // An engine takes one call at a time, also where the groups ask different models.
+  const turns = new Turns();
+  const decide = async (group: readonly Seat[]) => {
     for (const role of roles) {
-      const group = seats.filter(({ episode }) => (episode.need === 'summary' ? summaryRole : 'policy') === role);
-      if (group.length === 0) continue;
+      const asking = group.filter(({ episode }) => (episode.need === 'summary' ? summaryRole : 'policy') === role);
+      if (asking.length === 0) continue;
       // The writer has not read this context: it gets all of it.
-      const jobs: DecodeJob[] = group.map(({ episode, env }) => episode.job(env, role === 'writer'));
-      const results = await engine.decode(role, jobs, { key });
-      group.forEach(({ episode }, i) => {
+      const jobs: DecodeJob[] = asking.map(({ episode, env }) => episode.job(env, role === 'writer'));
+      const results = await turns.take(() => engine.decode(role, jobs, { key }));
+      asking.forEach(({ episode }, i) => {
         episode.accept(jobs[i]!, results[i]!);
       });
     }
   };
-  return runLockstep(episodes, { pool: options.pool, gate: options.gate, decide, onWave });
+  return runLockstep(episodes, { pool, gate, decide, onWave, seats, groups: options.groups ?? groupsFor(seats) });
 }

@@ -23,6 +23,7 @@ import { type EvalMode, evaluate } from './evaluate';
 import { learn, learningRateAt } from './learn';
 import { rollOut } from './rollout';
 import { drawTasks, trackerOf } from './tasks';
+import { metered, TimeAccount } from './timing';
 import { watchEpisode } from './watch';
 
 export interface TrainerDependencies {
@@ -67,10 +68,22 @@ export class Trainer {
     this.setStatus(mode === 'paused' ? 'paused' : 'running');
   });
 
+  private readonly deps: TrainerDependencies;
+  private readonly time: TimeAccount;
+  private readonly gate = () => this.time.during('pause', this.control.gate);
+
   constructor(
     private readonly header: RunHeader,
-    private readonly deps: TrainerDependencies,
-  ) {}
+    deps: TrainerDependencies,
+  ) {
+    this.time = new TimeAccount(deps.now);
+    const { engine, pool } = deps;
+    this.deps = {
+      ...deps,
+      engine: metered(engine, this.time, 'gpu'),
+      pool: metered(pool, this.time, 'terminal'),
+    };
+  }
 
   pause(): void {
     this.control.pause();
@@ -167,6 +180,7 @@ export class Trainer {
     const { config, seed, runId } = this.header;
     const iteration = this.iteration;
     const startedAt = now();
+    this.time.take();
     const killsBefore = pool.kills;
     await this.enter('rollout');
     const rollouts = await this.collect();
@@ -178,13 +192,15 @@ export class Trainer {
       config,
       seed,
       iteration,
-      gate: this.control.gate,
+      gate: this.gate,
       onPhase: (phase) => this.enter(phase),
     });
     const updateMs = now() - updateAt;
+    const timing = this.time.take();
     const evalAt = now();
     const evals = await this.evaluateIfDue();
     const evalMs = now() - evalAt;
+    const evalTiming = this.time.take();
     // Asked of the pool: a verifier can hang too, and so can a command of an evaluation.
     const killed: Alarm[] =
       pool.kills > killsBefore
@@ -226,6 +242,8 @@ export class Trainer {
       rolloutMs,
       updateMs,
       evalMs,
+      timing,
+      ...(evals.evalComp && { evalTiming }),
     };
     this.pending = [];
     await this.enter('save');
@@ -256,7 +274,7 @@ export class Trainer {
         if (error.code !== 'store.quota') throw thrown;
         this.deps.emit({ type: 'failed', runId, error });
         this.control.pause();
-        await this.control.gate();
+        await this.gate();
       }
     }
   }
@@ -289,7 +307,7 @@ export class Trainer {
       seed,
       purpose: 'sample',
       summaryRole: config.trainSummary === 'frozen' ? 'writer' : 'policy',
-      gate: this.control.gate,
+      gate: this.gate,
       observe: (episodes) => {
         const flush = watchEpisode(episodes[0]!, config, (events) => emit({ type: 'watch', runId, events }));
         return (finished) => {
@@ -315,7 +333,7 @@ export class Trainer {
         config,
         seed,
         episodes,
-        gate: this.control.gate,
+        gate: this.gate,
         required: this.required,
         onProgress: (share) =>
           this.say(
@@ -326,7 +344,7 @@ export class Trainer {
   }
 
   private async enter(phase: TrainerPhase): Promise<void> {
-    if (this.phase !== null) await this.control.phaseEnd();
+    if (this.phase !== null) await this.time.during('pause', () => this.control.phaseEnd());
     this.phase = phase;
     this.note = '';
     this.report();

@@ -282,6 +282,11 @@ describe('credit', () => {
   ] as PartialConfig[])('runs to its end with %j', async (settings) => {
     const { sink, events } = await play({ ...settings, iterations: 1 });
     const record = sink.records[0]!;
+    for (const timing of [record.timing!, record.evalTiming!]) {
+      expect(timing.gpuMs + timing.idleMs + timing.scriptMs).toBeCloseTo(timing.wallMs, 6);
+      expect(Math.min(timing.gpuMs, timing.terminalMs, timing.scriptMs)).toBeGreaterThan(0);
+    }
+    expect(record.timing!.wallMs).toBeLessThanOrEqual(record.rolloutMs + record.updateMs + 1);
     expect(record.alarms.filter((a) => a.code !== 'zero-advantages')).toEqual([]);
     expect(Number.isFinite(record.loss)).toBe(true);
     expect(record.evalComp!.episodes).toBe(2);

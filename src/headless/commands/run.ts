@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
+import { type TimeShares, timeShares } from '../../core/metrics';
 import type { EvalSummary, IterationRecord, Progress, RunHeader, TrainerEvent } from '../../core/protocol';
 import { createNodePool } from '../../env/pool-node';
 import type { PolicyEngine } from '../../model/engine';
@@ -123,6 +124,16 @@ function appendMemory(path: string, line: Record<string, number>): void {
   }
 }
 
+/** Where the time went, in one line. */
+function noteShares(args: Arguments, what: string, shares: TimeShares | null): void {
+  if (!shares) return;
+  const percent = (share: number) => `${Math.round(share * 100)} %`;
+  const { gpu, idle, script, terminal } = shares;
+  args.note(
+    `time of ${what}: GPU ${percent(gpu)}, GPU idle for terminals ${percent(idle)}, JavaScript alone ${percent(script)}; terminals ${percent(terminal)}, also while the GPU works`,
+  );
+}
+
 const success = (summary: EvalSummary | null) => summary?.success ?? null;
 
 const run: Command = {
@@ -196,6 +207,8 @@ const run: Command = {
         build,
         deviceBytes: engine.deviceBytes(),
       });
+      noteShares(args, 'training', timeShares(records.flatMap((r) => r.timing ?? [])));
+      noteShares(args, 'evaluation', timeShares(records.flatMap((r) => r.evalTiming ?? [])));
       const result = args.text('result');
       if (result) await writeResult(result, commandLine(args), header, records, outcome);
       engine.dispose();
