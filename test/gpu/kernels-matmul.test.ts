@@ -3,17 +3,13 @@ import { embedding, encodeEmbedding } from '../../src/gpu/kernels/embedding';
 import { embeddingGradient, encodeEmbeddingGradient } from '../../src/gpu/kernels/embedding-gradient';
 import { groupGrid, laneGrid } from '../../src/gpu/kernels/grid';
 import { encodeMatmul, matmul } from '../../src/gpu/kernels/matmul';
-import { encodeMatmulInputGradient, matmulInputGradient } from '../../src/gpu/kernels/matmul-input-gradient';
-import {
-  encodeMatmulWeightGradient,
-  matmulPartialFloats,
-  matmulWeightGradient,
-} from '../../src/gpu/kernels/matmul-weight-gradient';
+import { matmulPartialFloats } from '../../src/gpu/kernels/matmul-weight-gradient';
 import { encodeMoveRows, moveRows } from '../../src/gpu/kernels/move-rows';
 import { reducePartials } from '../../src/gpu/kernels/reduce-partials';
 import { difference } from '../oracle/close';
 import { columnSums, matmul as matmulOracle, transpose } from '../oracle/kernels';
 import { integers, KernelBench, normals } from './kernel-bench';
+import { variantNames, variants } from './matmul-variants';
 import { expectClose, testContext } from './transformer-support';
 
 let bench: KernelBench;
@@ -27,7 +23,8 @@ afterAll(() => bench.context.dispose());
 const sumTolerance = (n: number) => ({ absolute: 4e-6 + 3e-7 * n });
 
 // [rows, inputs, outputs]: 1, tile ± 1, primes, an odd number of vec4 columns, more weights than one 64 KiB window holds
-// (128 × 132: second window starts 8 vec4 behind its binding; 260 × 256).
+// (128 × 132: second window starts 8 vec4 behind its binding; 260 × 256); the tiles of 64 rows and columns of the tiled kernels
+// ± one row or vec4.
 const sizes = [
   [1, 4, 4],
   [31, 4, 12],
@@ -37,9 +34,14 @@ const sizes = [
   [257, 12, 20],
   [5, 128, 132],
   [3, 260, 256],
+  [63, 60, 68],
+  [65, 68, 60],
 ] as const;
 
-describe.each(sizes)('matmul %i × %i × %i', (n, k, m) => {
+const cases = variantNames.flatMap((name) => sizes.map((size) => [name, ...size] as const));
+
+describe.each(cases)('matmul, %s, %i × %i × %i', (name, n, k, m) => {
+  const { product: forward, inputGradient, weightGradient } = variants[name];
   const x = normals(1, n * k);
   const w = normals(2, k * m);
   const bias = normals(3, m);
@@ -47,10 +49,11 @@ describe.each(sizes)('matmul %i × %i × %i', (n, k, m) => {
   const product = matmulOracle(x, w, n, k, m, bias);
 
   it.each(['plain', 'relu', 'residual'] as const)('%s', async (mode) => {
-    const kernel = await bench.compile(matmul);
+    const [descriptor, encode] = forward;
+    const kernel = await bench.compile(descriptor);
     const y = bench.output(n * m);
     bench.run((recorder) =>
-      encodeMatmul(
+      encode(
         recorder,
         kernel,
         {
@@ -71,13 +74,14 @@ describe.each(sizes)('matmul %i × %i × %i', (n, k, m) => {
   });
 
   it.each(['plain', 'mask', 'accumulate'] as const)('input gradient, %s', async (mode) => {
-    const kernel = await bench.compile(matmulInputGradient);
+    const [descriptor, encode] = inputGradient;
+    const kernel = await bench.compile(descriptor);
     const dy = normals(5, n * m);
     const mask = normals(6, n * k).map((v) => Math.max(v, 0));
     const held = normals(7, n * k);
     const dx = bench.output(n * k, mode === 'accumulate' ? held : undefined);
     bench.run((recorder) =>
-      encodeMatmulInputGradient(
+      encode(
         recorder,
         kernel,
         { dy: bench.input(dy), weight: bench.weights(w), dx, ...(mode === 'mask' && { mask: bench.input(mask) }) },
@@ -92,7 +96,8 @@ describe.each(sizes)('matmul %i × %i × %i', (n, k, m) => {
   });
 
   it('weight and bias gradient, added to what was there', async () => {
-    const partial = await bench.compile(matmulWeightGradient);
+    const [descriptor, encode] = weightGradient;
+    const partial = await bench.compile(descriptor);
     const reduce = await bench.compile(reducePartials);
     const dy = normals(8, n * m);
     const biasAt = Math.ceil((k * m) / 64) * 64;
@@ -101,7 +106,7 @@ describe.each(sizes)('matmul %i × %i × %i', (n, k, m) => {
     const count = matmulPartialFloats(n, k, m);
     const partials = bench.output(count);
     bench.run((recorder) =>
-      encodeMatmulWeightGradient(
+      encode(
         recorder,
         { partial, reduce },
         { x: bench.input(x), dy: bench.input(dy), partials, gradient: { slice: gradient, biasAt } },
@@ -116,16 +121,17 @@ describe.each(sizes)('matmul %i × %i × %i', (n, k, m) => {
   });
 });
 
-it('weight gradient over several chunks (1,031 rows)', async () => {
+it.each(variantNames)('%s: weight gradient over several chunks (1,031 rows)', async (name) => {
+  const [descriptor, encode] = variants[name].weightGradient;
   const [n, k, m] = [1031, 8, 12];
   const x = normals(1, n * k);
   const dy = normals(2, n * m);
   const biasAt = 128;
   const gradient = bench.output(biasAt + m, new Float32Array(biasAt + m));
-  const partial = await bench.compile(matmulWeightGradient);
+  const partial = await bench.compile(descriptor);
   const reduce = await bench.compile(reducePartials);
   bench.run((recorder) =>
-    encodeMatmulWeightGradient(
+    encode(
       recorder,
       { partial, reduce },
       {
@@ -142,8 +148,9 @@ it('weight gradient over several chunks (1,031 rows)', async () => {
   expectClose('db', actual!.subarray(biasAt), columnSums(dy, n, m), sumTolerance(n));
 });
 
-it('a row of a matmul does not depend on the rows around it, bit for bit', async () => {
-  const kernel = await bench.compile(matmul);
+it.each(variantNames)('%s: a row of a matmul does not depend on the rows around it, bit for bit', async (name) => {
+  const [descriptor, encode] = variants[name].product;
+  const kernel = await bench.compile(descriptor);
   const [n, k, m] = [129, 32, 36];
   const x = normals(1, n * k);
   const w = bench.weights(normals(2, k * m));
@@ -151,19 +158,20 @@ it('a row of a matmul does not depend on the rows around it, bit for bit', async
   const all = bench.output(n * m);
   const alone = bench.output(m);
   bench.run((recorder) => {
-    encodeMatmul(recorder, kernel, { x: bench.input(x), weight: w, bias, y: all }, { rows: n, inputs: k, outputs: m });
+    encode(recorder, kernel, { x: bench.input(x), weight: w, bias, y: all }, { rows: n, inputs: k, outputs: m });
     const row = bench.input(x.slice(77 * k, 78 * k));
-    encodeMatmul(recorder, kernel, { x: row, weight: w, bias, y: alone }, { rows: 1, inputs: k, outputs: m });
+    encode(recorder, kernel, { x: row, weight: w, bias, y: alone }, { rows: 1, inputs: k, outputs: m });
   });
   const [a, b] = await bench.read({ slice: all, count: n * m }, { slice: alone, count: m });
   expect(a!.slice(77 * m, 78 * m)).toEqual(b);
 });
 
-it('relu keeps NaN', async () => {
-  const kernel = await bench.compile(matmul);
+it.each(variantNames)('%s: relu keeps NaN', async (name) => {
+  const [descriptor, encode] = variants[name].product;
+  const kernel = await bench.compile(descriptor);
   const y = bench.output(4);
   bench.run((recorder) =>
-    encodeMatmul(
+    encode(
       recorder,
       kernel,
       {
@@ -342,15 +350,19 @@ it.each([1, 15, 16, 17, 97])('gather and scatter of %i rows', async (count) => {
   expect(scattered).toEqual(expected);
 });
 
-it('the matmul oracle notices a kernel that drops the last input vector', async () => {
-  const broken = { ...matmul, code: matmul.code.replace('k < params.k4; k++', 'k + 1u < params.k4; k++') };
-  expect(broken.code).not.toBe(matmul.code);
+it.each([
+  ['registers', 'k < params.k4; k++', 'k + 1u < params.k4; k++'],
+  ['tiled', 'k >= params.k4', 'k + 1u >= params.k4'],
+] as const)('the matmul oracle notices a kernel (%s) that drops the last input vector', async (name, from, to) => {
+  const [descriptor, encode] = variants[name].product;
+  const broken = { ...descriptor, code: descriptor.code.replace(from, to) };
+  expect(broken.code).not.toBe(descriptor.code);
   const kernel = await bench.compile(broken);
   const [n, k, m] = [5, 8, 8];
   const [x, w, bias] = [normals(1, n * k), normals(2, k * m), normals(3, m)];
   const y = bench.output(n * m);
   bench.run((recorder) =>
-    encodeMatmul(
+    encode(
       recorder,
       kernel,
       { x: bench.input(x), weight: bench.weights(w), bias: bench.input(bias), y },
