@@ -1,6 +1,6 @@
 /**
- * Types of advantages and loss that core, kernels and engines share. Flat arrays only; `R` rows (one segment each), `P`
- * trainable (mask-1) tokens of all rows, `N` rollouts.
+ * Types of advantages and loss that core, kernels and engines share. Flat arrays only; `R` segments (rows of the
+ * loss), `P` trainable (mask-1) tokens of all of them, `N` rollouts.
  */
 
 /** Anything indexable that holds numbers: typed arrays of any width, or plain arrays. */

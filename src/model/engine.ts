@@ -23,7 +23,11 @@ export type EngineKind = 'webgpu' | 'tfjs';
  */
 export type ModelRole = 'policy' | 'critic' | 'reference' | 'writer';
 
-/** R token rows packed without padding; P of the T tokens are mask-1 ("trainable"). */
+/**
+ * R token rows packed without padding; P of the T tokens are mask-1 ("trainable"). The trainable tokens belong to S ≥ R
+ * segments, each inside one row: a summary continues the context of the actions before it, so both segments can be read off
+ * one row. Where every row is one segment, S = R.
+ */
 export interface PackedRows {
   /** [T] token ids of all rows, one after the other. */
   readonly ids: Uint32Array;
@@ -32,7 +36,7 @@ export interface PackedRows {
   /** [P] indices into `ids` of the mask-1 tokens, ascending. Never the first token of a row: token i is predicted from
    *  the hidden state at i − 1 of the same row. */
   readonly trainable: Uint32Array;
-  /** [R + 1] row r owns trainable[trainableStart[r] .. trainableStart[r+1]). */
+  /** [S + 1] segment s owns trainable[trainableStart[s] .. trainableStart[s+1]), all in one row. */
   readonly trainableStart: Uint32Array;
 }
 
@@ -82,9 +86,9 @@ export interface DecodeOptions {
 
 /** One optimiser step's worth of rows ("minibatch"): whole rollouts, or whole groups under `outcome`. */
 export interface UpdateBatch extends PackedRows {
-  /** [R] 0 execution, 1 summary. */
+  /** [S] 0 execution, 1 summary. */
   readonly kind: Uint8Array;
-  /** [R] rollout number; rows of a rollout are neighbours. Only equality matters. */
+  /** [S] rollout number; segments of a rollout are neighbours. Only equality matters. */
   readonly rollout: Uint32Array;
   /** [P] behaviour log-probs. */
   readonly oldLogp: Float32Array;

@@ -19,24 +19,73 @@ function segmentOf(mask: readonly number[], tag: number): Segment {
   };
 }
 
+/** The segment that goes on where `before` ended: the same tokens, then new ones; only the last is trained. */
+function continued(before: Segment, tag: number): Segment {
+  const more = segmentOf([...new Array(before.ids.length).fill(0), 0, 0, 1], tag);
+  more.ids.set(before.ids);
+  return more;
+}
+
 const masks = fc.array(fc.integer({ min: 0, max: 1 }), { minLength: 1, maxLength: 12 }).map((m) => [0, ...m, 1]);
 const rolloutLists = fc
-  .array(fc.array(masks, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 5 })
+  .array(fc.array(fc.tuple(masks, fc.boolean()), { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 5 })
   .map((lists) =>
-    lists.map((list, n) => ({ segments: list.map((m, s) => segmentOf(m, n * 10 + s)) }) as unknown as Rollout),
+    lists.map((list, n) => {
+      const segments: Segment[] = [];
+      for (const [mask, goesOn] of list) {
+        const tag = n * 10 + segments.length;
+        const before = segments[segments.length - 1];
+        segments.push(before && goesOn ? continued(before, tag) : segmentOf(mask, tag));
+      }
+      return { segments } as unknown as Rollout;
+    }),
   );
 
-test('packing keeps every token, and finds each trainable one again', () => {
+test('every trainable token is found again, behind the prefix it has in its segment', () => {
   fc.assert(
     fc.property(rolloutLists, (rollouts) => {
       const rows = packRollouts(rollouts);
       const segments = rollouts.flatMap((r) => r.segments);
-      expect([...rows.ids]).toEqual(segments.flatMap((s) => [...s.ids]));
-      const expected = segments.flatMap((s) => [...s.ids].filter((_, i) => s.mask[i] === 1));
-      expect([...rows.trainable].map((i) => rows.ids[i])).toEqual(expected);
-      expect([...rows.oldLogp]).toEqual(expected.map((id) => -id));
+      segments.forEach((segment, s) => {
+        const start = rows.rowStart[rows.segmentRow[s]!]!;
+        const end = rows.rowStart[rows.segmentRow[s]! + 1]!;
+        const [from, to] = [rows.trainableStart[s]!, rows.trainableStart[s + 1]!];
+        const places = [...segment.mask.keys()].filter((i) => segment.mask[i] === 1);
+        expect([...rows.trainable.subarray(from, to)]).toEqual(places.map((i) => start + i));
+        // The same tokens at the same positions: what a causal model sees before each token is the same.
+        expect([...rows.ids.subarray(start, Math.min(end, start + segment.ids.length))]).toEqual([...segment.ids]);
+        expect([...rows.oldLogp.subarray(from, to)]).toEqual(places.map((i) => segment.logp[i]));
+        expect([...rows.decodeValues.subarray(from, to)]).toEqual(places.map((i) => segment.values[i]));
+      });
+      expect([...rows.trainable]).toEqual([...rows.trainable].sort((a, b) => a - b));
     }),
   );
+});
+
+test('rows hold nothing twice: only a segment that the next one continues shares its row', () => {
+  fc.assert(
+    fc.property(rolloutLists, (rollouts) => {
+      const rows = packRollouts(rollouts);
+      const own = rollouts.flatMap(({ segments }) =>
+        segments.filter((s, i) => {
+          const next = segments[i + 1];
+          return !next || [...s.ids].some((id, k) => next.ids[k] !== id);
+        }),
+      );
+      expect([...rows.ids]).toEqual(own.flatMap((s) => [...s.ids]));
+      expect(rows.rowStart).toHaveLength(own.length + 1);
+    }),
+  );
+});
+
+test.each([
+  ['another rollout', [[segmentOf([0, 1], 0)], [continued(segmentOf([0, 1], 0), 1)]]],
+  ['a segment that trains the common tokens too', [[segmentOf([0, 1], 0), segmentOf([0, 1, 1], 0)]]],
+  ['one token that differs', [[segmentOf([0, 1], 0), continued(segmentOf([0, 1], 1), 2)]]],
+  ['a shorter segment', [[segmentOf([0, 1, 1], 0), segmentOf([0, 1], 0)]]],
+] as [string, Segment[][]][])('%s does not share a row', (_, lists) => {
+  const rows = packRollouts(lists.map((segments) => ({ segments }) as unknown as Rollout));
+  expect(rows.rowStart).toHaveLength(3);
 });
 
 test('a minibatch holds the chosen rollouts whole, in order, with their numbers', () => {

@@ -1,8 +1,9 @@
 /**
- * Packed rows → padded rectangles, the shape that tfjs operations want. Padding sits after a row's end, where causal
+ * Packed rows → padded rectangles, the shape that array libraries want. Padding sits after a row's end, where causal
  * attention cannot see it, and its outputs are never read: it costs time, not correctness.
  */
 import type { PackedRows } from '../engine';
+import { trainableOfRows } from '../packed-rows';
 
 /** Some rows of a batch as a rectangle of `rows` × `length` tokens, row-major. */
 export interface PaddedRows {
@@ -61,17 +62,23 @@ export function pieces<T>(items: readonly T[], size: number): T[][] {
  * @param positions longest row the model can take
  */
 export function padRows(rows: PackedRows, limit: number, positions: number): PaddedRows[] {
-  const { rowStart, trainableStart } = rows;
+  const { rowStart } = rows;
+  const trainableStart = trainableOfRows(rows);
   const used = Array.from({ length: rowStart.length - 1 }, (_, r) => r).filter(
     (r) => trainableStart[r + 1]! > trainableStart[r]!,
   );
   return byPaddedLength(used, (r) => rowStart[r + 1]! - rowStart[r]!, positions).flatMap(({ length, items }) => {
     const most = Math.max(1, Math.floor(limit / length / ROWS_STEP)) * ROWS_STEP;
-    return pieces(items, most).map((chosen) => rectangle(rows, chosen, length));
+    return pieces(items, most).map((chosen) => rectangle(rows, trainableStart, chosen, length));
   });
 }
 
-function rectangle(packed: PackedRows, chosen: readonly number[], length: number): PaddedRows {
+function rectangle(
+  packed: PackedRows,
+  trainableStart: Uint32Array,
+  chosen: readonly number[],
+  length: number,
+): PaddedRows {
   const rows = roundUp(chosen.length, ROWS_STEP);
   const ids = new Int32Array(rows * length);
   const previous = new Int32Array(rows * length);
@@ -83,7 +90,7 @@ function rectangle(packed: PackedRows, chosen: readonly number[], length: number
     const slice = packed.ids.subarray(from, packed.rowStart[r + 1]!);
     ids.set(slice, row * length);
     previous.set(slice.subarray(0, slice.length - 1), row * length + 1);
-    for (let p = packed.trainableStart[r]!; p < packed.trainableStart[r + 1]!; p++) {
+    for (let p = trainableStart[r]!; p < trainableStart[r + 1]!; p++) {
       const token = packed.trainable[p]!;
       source.push(row * length + token - from - 1);
       targets.push(packed.ids[token]!);

@@ -18,27 +18,34 @@ export function checkRows(rows: PackedRows, shape: ModelShape): void {
     });
   };
   const count = rowStart.length - 1;
-  if (count < 0 || trainableStart.length !== rowStart.length)
-    reject('trainableStart', `${rowStart.length} offsets, as in rowStart`, trainableStart.length);
-  if (rowStart[0] !== 0 || rowStart[count] !== ids.length)
+  const segments = trainableStart.length - 1;
+  if (count < 0 || rowStart[0] !== 0 || rowStart[count] !== ids.length)
     reject('rowStart', `offsets from 0 to ${ids.length}`, `${rowStart[0]} to ${rowStart[count]}`);
-  if (trainableStart[0] !== 0 || trainableStart[count] !== trainable.length)
+  if (segments < count) reject('trainableStart', `at least ${count} segments, one a row`, segments);
+  if (trainableStart[0] !== 0 || trainableStart[segments] !== trainable.length)
     reject(
       'trainableStart',
       `offsets from 0 to ${trainable.length}`,
-      `${trainableStart[0]} to ${trainableStart[count]}`,
+      `${trainableStart[0]} to ${trainableStart[segments]}`,
     );
   for (let row = 0; row < count; row++) {
-    const start = rowStart[row]!;
-    const end = rowStart[row + 1]!;
-    if (end <= start || end - start > shape.positions)
-      reject(`row ${row}`, `1 to ${shape.positions} tokens (the model's positions)`, end - start);
-    let previous = start;
-    if (trainableStart[row + 1]! < trainableStart[row]!)
-      reject(`row ${row}`, 'trainableStart not falling', trainableStart[row + 1]);
-    for (let p = trainableStart[row]!; p < trainableStart[row + 1]!; p++) {
+    const length = rowStart[row + 1]! - rowStart[row]!;
+    if (length < 1 || length > shape.positions)
+      reject(`row ${row}`, `1 to ${shape.positions} tokens (the model's positions)`, length);
+  }
+  let row = 0;
+  let previous = 0;
+  for (let segment = 0; segment < segments; segment++) {
+    const first = trainableStart[segment]!;
+    const end = trainableStart[segment + 1]!;
+    if (end < first) reject(`segment ${segment}`, 'trainableStart not falling', end);
+    for (let p = first; p < end; p++) {
       const t = trainable[p]!;
-      if (t <= previous || t >= end) reject(`row ${row}`, `ascending trainable tokens in (${start}, ${end})`, t);
+      if (p === first) while (row < count - 1 && t >= rowStart[row + 1]!) row++;
+      const from = Math.max(previous, rowStart[row] ?? 0);
+      const to = rowStart[row + 1] ?? 0;
+      if (t <= from || t >= to)
+        reject(`row ${row}, segment ${segment}`, `ascending trainable tokens in (${from}, ${to})`, t);
       previous = t;
     }
   }
@@ -52,7 +59,7 @@ export function checkRows(rows: PackedRows, shape: ModelShape): void {
 export function checkBatch(batch: UpdateBatch, shape: ModelShape): void {
   checkRows(batch, shape);
   const tokens = batch.trainable.length;
-  const rows = batch.rowStart.length - 1;
+  const segments = batch.trainableStart.length - 1;
   if (tokens === 0)
     throw new LabError({
       code: 'rows.invalid',
@@ -62,8 +69,8 @@ export function checkBatch(batch: UpdateBatch, shape: ModelShape): void {
       got: '0',
     });
   const lengths: [string, ArrayLike<number> | undefined, number][] = [
-    ['kind', batch.kind, rows],
-    ['rollout', batch.rollout, rows],
+    ['kind', batch.kind, segments],
+    ['rollout', batch.rollout, segments],
     ['oldLogp', batch.oldLogp, tokens],
     ['advantages', batch.advantages, tokens],
     ['targets', batch.targets, tokens],

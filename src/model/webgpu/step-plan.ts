@@ -3,6 +3,7 @@
  * uploaded once. Pure.
  */
 import type { PackedRows } from '../engine';
+import { trainableOfRows } from '../packed-rows';
 import type { ModelShape } from '../parameters';
 
 /** A range of words of `StepPlan.words`; `at` is a multiple of 64 words, so that it can be bound. */
@@ -74,7 +75,8 @@ export function planStep(
   shape: ModelShape,
   options: { readonly microBatchTokens: number; readonly gradient: boolean },
 ): StepPlan {
-  const { ids, rowStart, trainable, trainableStart } = rows;
+  const { ids, rowStart, trainable } = rows;
+  const trainableStart = trainableOfRows(rows);
   const parts: { at: number; data: Uint32Array }[] = [];
   let total = 0;
   const place = (data: Uint32Array): WordRange => {
