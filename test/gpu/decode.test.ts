@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RandomStream, randomKey } from '../../src/core/rng';
 import { dawnGpu } from '../../src/gpu/dawn';
-import { acquireDevice, type GpuContext } from '../../src/gpu/device';
+import { acquireDevice, GpuContext } from '../../src/gpu/device';
 import type { DecodeJob, DecodeResult } from '../../src/model/engine';
 import type { ModelShape } from '../../src/model/parameters';
 import { type DecodePathName, Decoder } from '../../src/model/webgpu/decode';
@@ -268,6 +268,24 @@ test('auto takes the fused kernel where it fits, and all paths sample the same w
     expect(compared).toBeGreaterThan(0.95 * 33 * 6);
   }
 }, 300_000);
+
+test('the widest model of the workgroup path compiles within the limits that every device has', async () => {
+  const gpu = await dawnGpu();
+  const adapter = await gpu!.requestAdapter();
+  const device = await adapter!.requestDevice();
+  expect(device.limits.maxComputeWorkgroupStorageSize).toBe(16384);
+  const least = new GpuContext(device, context.adapter);
+  // 6 heads: attention scores that are no multiple of 16 bytes long.
+  for (const shape of [
+    { ...quick, dModel: 256, heads: 8, mlp: 1024, vocabulary: 1024 },
+    { ...quick, dModel: 240, heads: 6, mlp: 1024, vocabulary: 1024 },
+  ]) {
+    const decoder = await Decoder.create(least, shape, { path: 'workgroup' });
+    expect(decoder.path).toBe('workgroup');
+    decoder.dispose();
+  }
+  least.dispose();
+});
 
 test('a slot remembers only what was fed, and mistakes are named before anything runs', async () => {
   await withDecoder(quick, 'fused', 1, async ({ decoder, parameters }) => {
