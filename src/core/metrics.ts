@@ -11,7 +11,8 @@ export const metricHelp = {
   summaryTokens: 'Mean number of tokens the policy sampled per summary, stop token included.',
   compactions: 'Mean number of compactions per training rollout.',
   turns: 'Mean number of turns (one command and its output) per training rollout.',
-  entropy: 'Mean entropy of the policy’s next-token distribution over its own tokens, in nats, full softmax.',
+  entropy:
+    'Mean entropy of the policy’s next-token distribution over its own tokens, in nats, full softmax, as the update reads them.',
   kl: 'mean(ρ − 1 − ln ρ) over the update’s passes: how far the update moved the policy, in nats.',
   clipFraction: 'Share of policy tokens whose probability ratio ρ left 1 ± ε during the update.',
   explainedVariance:

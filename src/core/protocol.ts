@@ -57,7 +57,7 @@ export interface IterationRecord {
   readonly kl: number;
   readonly clipFraction: number;
   readonly gradNorm: number;
-  /** max |ρ − 1| of the recomputed log-probs before the first update. */
+  /** max |ρ − 1| of the recomputed log-probs before the first step, over its minibatch (all tokens when no step is made). */
   readonly ratioError: number;
   readonly explainedVariance: number | null;
   readonly explainedVarianceExecution: number | null;

@@ -99,7 +99,7 @@ export interface TokenArrays {
 }
 
 /** A stretch of a packed array. */
-interface Span {
+export interface Span {
   readonly from: number;
   readonly to: number;
 }
@@ -137,7 +137,7 @@ export function selectRollouts(rows: TrainingRows, tokens: TokenArrays, chosen: 
 }
 
 /** The stretches one after the other. */
-function gather<T extends Uint8Array | Uint32Array | Float32Array>(source: T, spans: readonly Span[]): T {
+export function gather<T extends Uint8Array | Uint32Array | Float32Array>(source: T, spans: readonly Span[]): T {
   const length = spans.reduce((n, { from, to }) => n + to - from, 0);
   const result = new (source.constructor as new (length: number) => T)(length);
   let at = 0;

@@ -6,8 +6,17 @@ import type { Alarm } from '../core/protocol';
 import { RandomStream } from '../core/rng';
 import type { Rollout } from '../core/trajectory';
 import type { LossOptions, OptimiserOptions, PolicyEngine, UpdateBatch, UpdateStats } from '../model/engine';
-import { advantageBatch, packRollouts, selectRollouts, type TokenArrays, type TrainingRows, writeBack } from './batch';
+import {
+  advantageBatch,
+  gather,
+  packRollouts,
+  selectRollouts,
+  type TokenArrays,
+  type TrainingRows,
+  writeBack,
+} from './batch';
 import type { Gate } from './rollout';
+import { combine, weighted } from './update-stats';
 
 /** Recomputed log-probs may differ from the rollout's by float rounding only; beyond this something is wrong. */
 export const RATIO_TOLERANCE = 1e-3;
@@ -18,9 +27,9 @@ export interface LearnResult {
   /** Means over the policy's optimiser steps, weighted by tokens; null when the update was skipped. */
   readonly stats: UpdateStats | null;
   readonly valueLoss: number;
-  /** max |ρ − 1| over policy tokens, recomputed before the first update. */
+  /** max |ρ − 1| over the policy tokens of the first minibatch, before its step; over all of them when none was updated. */
   readonly ratioError: number;
-  /** Mean over policy tokens before the update, nats. */
+  /** Mean over policy tokens as the update's passes read them, nats; before the update when there is none. */
   readonly entropy: number;
   readonly explainedVariance: number | null;
   readonly explainedVarianceExecution: number | null;
@@ -49,12 +58,6 @@ export async function learn(rollouts: readonly Rollout[], options: LearnOptions)
   await options.onPhase('advantages');
   const rows = packRollouts(rollouts);
   const alarms: Alarm[] = [];
-  const { ratioError, entropy } = await recompute(rows, options);
-  if (!(ratioError <= RATIO_TOLERANCE))
-    alarms.push({
-      code: 'ratio-not-one',
-      message: `Before the update ρ should be 1 for every trained token; it is off by ${ratioError.toExponential(2)}.`,
-    });
   if (options.iteration === 0) await pretrainCritic(rows, rollouts, alarms, options);
   const values = await currentValues(rows, options);
   const raw = await rawAdvantages(rows, rollouts, values, options);
@@ -70,7 +73,19 @@ export async function learn(rollouts: readonly Rollout[], options: LearnOptions)
   if (config.klCoef > 0)
     (tokens as { referenceLogp?: Float32Array }).referenceLogp = (await engine.score('reference', rows)).logp;
   const skip = !hasSignal(advantages, policyToken, alarms);
-  const { stats, valueLoss } = await update(rows, tokens, skip, alarms, options);
+  const { policy, valueLoss } = await update(rows, tokens, skip, alarms, options);
+  const stats = combine(policy);
+  // The first step's own pass recomputes the log-probs with the weights that sampled: it costs nothing more.
+  const [first] = policy;
+  const { ratioError, entropy } =
+    first && stats
+      ? { ratioError: first.maxRatioError, entropy: stats.entropy }
+      : await recompute(rows, policyToken, options);
+  if (!(ratioError <= RATIO_TOLERANCE))
+    alarms.push({
+      code: 'ratio-not-one',
+      message: `Before the update ρ should be 1 for every trained token; it is off by ${ratioError.toExponential(2)}.`,
+    });
   return {
     stats,
     valueLoss,
@@ -97,10 +112,10 @@ function hasSignal(advantages: Float32Array, policyToken: Uint8Array, alarms: Al
 /** Log-probs and entropies of the policy that sampled, from a fresh forward pass. */
 async function recompute(
   rows: TrainingRows,
-  { engine, config }: LearnOptions,
+  policy: Uint8Array,
+  { engine }: LearnOptions,
 ): Promise<{ ratioError: number; entropy: number }> {
   const { logp, entropy } = await engine.score('policy', rows);
-  const policy = policyTokens(rows, config);
   let worst = 0;
   let sum = 0;
   let count = 0;
@@ -157,13 +172,10 @@ async function rawAdvantages(
 
 function explained(rows: TrainingRows, targets: Float32Array, values: Float32Array) {
   const of = (kind: number) => {
-    const pick = (from: Float32Array) =>
-      rows.kind.length === 0
-        ? []
-        : [...rows.kind].flatMap((k, r) =>
-            k === kind ? [...from.subarray(rows.trainableStart[r]!, rows.trainableStart[r + 1]!)] : [],
-          );
-    return explainedVariance(pick(targets), pick(values));
+    const spans = [...rows.kind.keys()]
+      .filter((s) => rows.kind[s] === kind)
+      .map((s) => ({ from: rows.trainableStart[s]!, to: rows.trainableStart[s + 1]! }));
+    return explainedVariance(gather(targets, spans), gather(values, spans));
   };
   return {
     explainedVariance: explainedVariance(targets, values),
@@ -221,7 +233,7 @@ async function update(
   skip: boolean,
   alarms: Alarm[],
   options: LearnOptions,
-): Promise<{ stats: UpdateStats | null; valueLoss: number }> {
+): Promise<{ policy: readonly UpdateStats[]; valueLoss: number }> {
   const { config, engine, iteration, gate } = options;
   const separate = config.critic === 'separate' && config.advantage !== 'outcome';
   const policy: UpdateStats[] = [];
@@ -257,7 +269,7 @@ async function update(
   }
   const valueStats = separate ? critic : policy;
   return {
-    stats: combine(policy),
+    policy,
     valueLoss: weighted(
       valueStats,
       (s) => s.valueLoss,
@@ -319,35 +331,4 @@ async function pretrainCritic(
   const loss = { ...criticLoss(config), valueClip: 0 };
   for (let left = config.valuePretrain, pass = 128; left > 0; pass++)
     left -= (await criticPass(rows, tokens, loss, pass, alarms, options, left)).length;
-}
-
-function weighted(
-  all: readonly UpdateStats[],
-  value: (s: UpdateStats) => number,
-  weight: (s: UpdateStats) => number,
-): number {
-  const total = all.reduce((n, s) => n + weight(s), 0);
-  return total === 0 ? 0 : all.reduce((sum, s) => sum + value(s) * weight(s), 0) / total;
-}
-
-function combine(all: readonly UpdateStats[]): UpdateStats | null {
-  if (all.length === 0) return null;
-  const byPolicy = (value: (s: UpdateStats) => number) => weighted(all, value, (s) => s.policyTokens);
-  return {
-    loss: byPolicy((s) => s.loss),
-    policyLoss: byPolicy((s) => s.policyLoss),
-    valueLoss: weighted(
-      all,
-      (s) => s.valueLoss,
-      (s) => s.valueTokens,
-    ),
-    entropy: byPolicy((s) => s.entropy),
-    kl: byPolicy((s) => s.kl),
-    clipFraction: byPolicy((s) => s.clipFraction),
-    maxRatioError: Math.max(...all.map((s) => s.maxRatioError)),
-    gradNorm: byPolicy((s) => s.gradNorm),
-    policyTokens: all.reduce((n, s) => n + s.policyTokens, 0),
-    valueTokens: all.reduce((n, s) => n + s.valueTokens, 0),
-    nonFinite: all.some((s) => s.nonFinite),
-  };
 }

@@ -1,138 +1,15 @@
 /** The whole loop on the real kernels and real shells, at toy size. What it learns is not tested here, only that it is right. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type PartialConfig, parseConfig, type RunConfig } from '../../src/core/config';
-import { LabError } from '../../src/core/errors';
-import type { Checkpoint, IterationRecord, RunHeader, Sink, TrainerEvent } from '../../src/core/protocol';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type PartialConfig, parseConfig } from '../../src/core/config';
 import { VOCABULARY_SIZE } from '../../src/core/tokenizer';
-import type { Rollout } from '../../src/core/trajectory';
-import { createTerminalPool, type TerminalPool } from '../../src/env/pool';
-import { dawnGpu } from '../../src/gpu/dawn';
-import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import type { PolicyEngine } from '../../src/model/engine';
-import { initialParameters } from '../../src/model/initialise';
 import { packRollouts, selectRollouts } from '../../src/run/batch';
-import { tinyContext } from '../../src/run/presets';
 import { shapeOf } from '../../src/run/pretrain';
 import { createEngine } from '../../src/run/session';
-import { Trainer } from '../../src/run/trainer';
+import { play, stir, timeless, toy } from './trainer-support';
+import { testContext } from './transformer-support';
 
-let context: GpuContext;
-beforeAll(async () => {
-  context = await acquireDevice(await dawnGpu());
-});
-afterAll(() => context.dispose());
-
-const toy: PartialConfig = {
-  ...tinyContext,
-  base: 'random',
-  difficultyMax: 3,
-  episodes: 6,
-  iterations: 2,
-  minibatches: 2,
-  evalEvery: 1,
-  evalEpisodes: 2,
-  finalEvalEpisodes: 2,
-  valuePretrain: 2,
-  lambdaScope: 'fixed',
-  entropyCoef: 0.001,
-};
-
-/** Keeps all a run saves. */
-class MemorySink implements Sink {
-  records: IterationRecord[] = [];
-  rollouts: Rollout[][] = [];
-  checkpoints: Checkpoint[] = [];
-  /** @param refuse how many saves find the disk full */
-  constructor(private refuse = 0) {}
-  async saveHeader(): Promise<void> {}
-  async saveIteration(_id: string, record: IterationRecord, rollouts: readonly Rollout[], checkpoint: Checkpoint) {
-    if (this.refuse-- > 0) throw new LabError({ code: 'store.quota', what: 'The disk is full' });
-    this.records.push(record);
-    this.rollouts.push([...rollouts]);
-    this.checkpoints.push(checkpoint);
-  }
-  async saveStatus(): Promise<void> {}
-  async loadRun(): Promise<null> {
-    return null;
-  }
-}
-
-interface Played {
-  readonly sink: MemorySink;
-  readonly events: TrainerEvent[];
-  readonly policy: Float32Array;
-  readonly base: Float32Array;
-}
-
-async function play(
-  partial: PartialConfig,
-  options: {
-    seed?: number;
-    checkpoint?: Checkpoint;
-    refuse?: number;
-    here?: Pick<RunHeader, 'adapter' | 'build'>;
-    wrap?: (engine: PolicyEngine) => PolicyEngine;
-    wrapPool?: (pool: TerminalPool) => TerminalPool;
-    onEvent?: (event: TrainerEvent, trainer: Trainer) => void;
-  } = {},
-): Promise<Played> {
-  const config: RunConfig = parseConfig({ ...toy, ...partial });
-  const { seed = 3, checkpoint = null, wrap = (e) => e, wrapPool = (p) => p, onEvent } = options;
-  const shape = shapeOf(config, VOCABULARY_SIZE);
-  const base = initialParameters(shape, 1, { copyInit: 1 });
-  const engine = await createEngine(context, shape, config);
-  const pool = createTerminalPool({ workers: 0 });
-  const sink = new MemorySink(options.refuse);
-  const events: TrainerEvent[] = [];
-  const header: RunHeader = {
-    runId: 'test',
-    config,
-    seed,
-    preset: null,
-    createdAt: '',
-    adapter: '',
-    engine: config.engine,
-    build: 'test',
-  };
-  const trainer: Trainer = new Trainer(header, {
-    engine: wrap(engine),
-    pool: wrapPool(pool),
-    sink,
-    base,
-    here: options.here ?? header,
-    now: () => performance.now(),
-    emit: (event) => {
-      events.push(event);
-      onEvent?.(event, trainer);
-    },
-  });
-  try {
-    await trainer.run(checkpoint);
-    return { sink, events, policy: await engine.getParameters('policy'), base };
-  } finally {
-    engine.dispose();
-    await pool.close();
-  }
-}
-
-/** Metrics without the time fields. */
-function timeless(records: readonly IterationRecord[]): string {
-  return JSON.stringify(records, (key, value) => (key.endsWith('Ms') ? undefined : value));
-}
-
-/** An untrained policy earns nothing and would never be updated: advantages and targets that move policy and critic. */
-const stir = (engine: PolicyEngine): PolicyEngine =>
-  new Proxy(engine, {
-    get(target, name) {
-      const value = Reflect.get(target, name);
-      if (name === 'advantages')
-        return async ({ values }: Parameters<PolicyEngine['advantages']>[0]) => {
-          const advantages = Float32Array.from(values, (_, i) => (((i * 37) % 11) - 5) / 5);
-          return { advantages, targets: advantages.slice() };
-        };
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+afterAll(async () => (await testContext()).dispose());
 
 describe('determinism contract', () => {
   test('same seed, same bits; another seed, other bits', async () => {
@@ -189,6 +66,36 @@ describe('credit', () => {
     }
   });
 
+  test.each([true, false])(
+    'weights that are not those that sampled raise the alarm (policy moves: %s)',
+    async (moves) => {
+      // Another policy between rollout and update, as a missed upload or a stale cache would leave it.
+      const stale = (engine: PolicyEngine): PolicyEngine => {
+        const outer = moves ? stir(engine) : engine;
+        return new Proxy(outer, {
+          get(target, name) {
+            const value = Reflect.get(target, name);
+            if (name !== 'advantages') return value;
+            return async (...args: Parameters<PolicyEngine['advantages']>) => {
+              const parameters = await engine.getParameters('policy');
+              await engine.setParameters(
+                'policy',
+                parameters.map((p) => 1.01 * p),
+              );
+              return outer.advantages(...args);
+            };
+          },
+        });
+      };
+      // A zero critic gives an untrained policy nothing to learn from: no step is made.
+      const still: PartialConfig = { critic: 'separate', valuePretrain: 0, valueUpdates: 0 };
+      const { sink } = await play({ iterations: 1, evalEvery: 0, ...(moves ? {} : still) }, { wrap: stale });
+      expect(sink.records[0]!.updateSkipped).toBe(!moves);
+      expect(sink.records[0]!.ratioError).toBeGreaterThan(1e-3);
+      expect(sink.records[0]!.alarms.map((a) => a.code)).toContain('ratio-not-one');
+    },
+  );
+
   test('zero rewards and a zero value head: no advantage, no policy update, and it is said', async () => {
     const { sink, policy, base } = await play({
       iterations: 1,
@@ -210,7 +117,7 @@ describe('credit', () => {
     const zero = new Float32Array(rows.trainable.length);
     const tokens = { oldLogp: rows.oldLogp, advantages: zero, targets: zero, oldValues: zero };
     const config = parseConfig(toy);
-    const engine = await createEngine(context, shapeOf(config, VOCABULARY_SIZE), config);
+    const engine = await createEngine(await testContext(), shapeOf(config, VOCABULARY_SIZE), config);
     await engine.setParameters('policy', base);
     const batch = selectRollouts(
       rows,

@@ -52,29 +52,44 @@ interface Update {
   readonly loss: LossOptions;
 }
 
-/** Learns once. @param logp what a forward pass says of trainable token p */
-async function learnOnce(rollouts: Rollout[], partial: PartialConfig, logp: (p: number) => number = () => -1) {
+interface Answers {
+  /** What a forward pass says of trainable token p. */
+  readonly logp?: (p: number) => number;
+  /** What update number n reports. */
+  readonly stats?: (n: number) => Partial<UpdateStats>;
+  /** Every advantage, in place of the computed ones. */
+  readonly advantage?: number;
+}
+
+/** Learns once. */
+async function learnOnce(rollouts: Rollout[], partial: PartialConfig, answers: Answers = {}) {
+  const { logp = () => -1, stats = () => ({}), advantage } = answers;
   const updates: Update[] = [];
+  const scored: ModelRole[] = [];
   const value: Record<ModelRole, number> = { policy: 0.75, critic: 0.5, reference: 0, writer: 0.25 };
   const engine = {
-    score: async (role: ModelRole, { trainable }: PackedRows) => ({
-      logp: Float32Array.from(trainable, (_, p) => logp(p)),
-      entropy: new Float32Array(trainable.length),
-      values: new Float32Array(trainable.length).fill(value[role]),
-    }),
+    score: async (role: ModelRole, { trainable }: PackedRows) => {
+      scored.push(role);
+      return {
+        logp: Float32Array.from(trainable, (_, p) => logp(p)),
+        entropy: new Float32Array(trainable.length).fill(3),
+        values: new Float32Array(trainable.length).fill(value[role]),
+      };
+    },
     advantages: async (...args: Parameters<typeof computeAdvantages>) => {
       const { advantages, targets } = computeAdvantages(...args);
-      return { advantages: Float32Array.from(advantages), targets: Float32Array.from(targets) };
+      const given = Float32Array.from(advantages, (a) => advantage ?? a);
+      return { advantages: given, targets: Float32Array.from(targets) };
     },
     update: async (role: ModelRole, batch: UpdateBatch, loss: LossOptions) => {
       updates.push({ role, batch, loss });
-      return calm;
+      return { ...calm, ...stats(updates.length - 1) };
     },
   } as unknown as PolicyEngine;
   const config = parseConfig({ episodes: rollouts.length, minibatches: 1, ...partial });
   const quiet = async () => {};
   const result = await learn(rollouts, { engine, config, seed: 1, iteration: 0, gate: quiet, onPhase: quiet });
-  return { result, updates };
+  return { result, updates, scored };
 }
 
 describe('values that advantages are computed from', () => {
@@ -101,19 +116,42 @@ describe('values that advantages are computed from', () => {
 });
 
 describe('ρ before the first update', () => {
-  test('one NaN among good tokens raises the alarm', async () => {
-    const { result } = await learnOnce([compacted()], { critic: 'shared' }, (p) => (p === 1 ? Number.NaN : -1));
-    expect(result.ratioError).toBeNaN();
-    expect(result.alarms.map((a) => a.code)).toContain('ratio-not-one');
+  const alarmsOf = ({ result }: Awaited<ReturnType<typeof learnOnce>>) => result.alarms.map((a) => a.code);
+  const four = () => Array.from({ length: 4 }, compacted);
+
+  test.each([0.1, Number.NaN])('off by %d in the first minibatch: the alarm', async (maxRatioError) => {
+    const stats = (n: number) => (n === 0 ? { maxRatioError } : {});
+    const learned = await learnOnce(four(), { critic: 'shared', minibatches: 4 }, { stats });
+    expect(learned.result.ratioError).toBe(maxRatioError);
+    expect(alarmsOf(learned)).toContain('ratio-not-one');
+  });
+
+  test('later minibatches are read by a policy that has moved: no alarm, and no pass for it alone', async () => {
+    const stats = (n: number) => ({ maxRatioError: n === 0 ? 1e-6 : 0.5, entropy: n });
+    const learned = await learnOnce(four(), { critic: 'shared', minibatches: 4 }, { stats });
+    expect(learned.result.ratioError).toBe(1e-6);
+    expect(alarmsOf(learned)).toEqual([]);
+    expect(learned.scored).toEqual([]);
+    expect(learned.result.entropy).toBe(1.5);
+  });
+
+  test('without a step all tokens are scored; one NaN among good tokens raises the alarm', async () => {
+    const logp = (p: number) => (p === 1 ? Number.NaN : -1);
+    const learned = await learnOnce([compacted()], { critic: 'shared' }, { advantage: 0, logp });
+    expect(learned.updates).toEqual([]);
+    expect(learned.result.ratioError).toBeNaN();
+    expect(learned.result.entropy).toBe(3);
+    expect(alarmsOf(learned)).toEqual(['zero-advantages', 'ratio-not-one']);
   });
 
   test.each(['masked', 'frozen'] as const)('%s: summary tokens are not looked at', async (trainSummary) => {
     // Tokens 3 and 4 are the summary's.
-    const off = (p: number) => (p === 3 || p === 4 ? -2 : -1);
-    const { result } = await learnOnce([compacted()], { critic: 'shared', trainSummary }, off);
+    const logp = (p: number) => (p === 3 || p === 4 ? -2 : -1);
+    const still = { advantage: 0, logp };
+    const { result } = await learnOnce([compacted()], { critic: 'shared', trainSummary }, still);
     expect(result.ratioError).toBe(0);
     expect(result.policyTokens).toBe(5);
-    expect((await learnOnce([compacted()], { critic: 'shared' }, off)).result.ratioError).toBeGreaterThan(0.5);
+    expect((await learnOnce([compacted()], { critic: 'shared' }, still)).result.ratioError).toBeGreaterThan(0.5);
   });
 });
 
