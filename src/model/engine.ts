@@ -1,7 +1,7 @@
 /**
- * What the trainer needs from an engine. `webgpu` (our kernels) and `tfjs` (reference) implement it; the trainer knows
- * no other way to touch a model. All methods that touch the device are asynchronous and must not be interleaved: one
- * call at a time.
+ * What the trainer needs from an engine. `webgpu` (our kernels), `tfjs` (reference) and `jax` (for machines without WebGPU)
+ * implement it; the trainer knows no other way to touch a model. All methods that touch the device are asynchronous and must
+ * not be interleaved: one call at a time.
  */
 import type { AdvantageBatch, AdvantageOptions, LossOptions, UpdateStats } from '../core/training-types';
 import type { ModelShape } from './parameters';
@@ -15,7 +15,7 @@ export type {
   UpdateStats,
 } from '../core/training-types';
 
-export type EngineKind = 'webgpu' | 'tfjs';
+export type EngineKind = 'webgpu' | 'tfjs' | 'jax';
 
 /**
  * The models an engine can hold: `policy` is trained; `critic` exists when the critic is separate; `reference` is the

@@ -69,17 +69,25 @@ export function padRows(rows: PackedRows, limit: number, positions: number): Pad
   );
   return byPaddedLength(used, (r) => rowStart[r + 1]! - rowStart[r]!, positions).flatMap(({ length, items }) => {
     const most = Math.max(1, Math.floor(limit / length / ROWS_STEP)) * ROWS_STEP;
-    return pieces(items, most).map((chosen) => rectangle(rows, trainableStart, chosen, length));
+    return pieces(items, most).map((chosen) => {
+      return padChosenRows(rows, trainableStart, chosen, length, roundUp(chosen.length, ROWS_STEP));
+    });
   });
 }
 
-function rectangle(
+/**
+ * Some rows as a rectangle.
+ * @param trainableStart see `trainableOfRows`
+ * @param chosen numbers of rows of at most `length` tokens
+ * @param rows of the rectangle, at least `chosen.length`
+ */
+export function padChosenRows(
   packed: PackedRows,
   trainableStart: Uint32Array,
   chosen: readonly number[],
   length: number,
+  rows: number,
 ): PaddedRows {
-  const rows = roundUp(chosen.length, ROWS_STEP);
   const ids = new Int32Array(rows * length);
   const previous = new Int32Array(rows * length);
   const source: number[] = [];

@@ -1,0 +1,242 @@
+/**
+ * Decoding in jax-js with a KV cache of fixed capacity. All jobs of a call advance together: what they feed in passes of
+ * `BLOCK` positions, then one token per step. Sampling happens on the host, in float64, with the same draws as the other
+ * engines; tokens agree unless a draw falls on a boundary of the cumulative distribution.
+ */
+import { tree } from '@jax-js/jax';
+import { threefry, unitFloat } from '../../core/rng';
+import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
+import type { ModelShape } from '../parameters';
+import { checkJobs, checkSlots } from '../webgpu/decode-path';
+import { BLOCK, type Cache, type DecodePasses, decodePasses } from './decode-passes';
+import { type ArrayMaker, read } from './device';
+import type { ModelState } from './model-state';
+
+/** One job on its way. */
+interface Active {
+  readonly job: DecodeJob;
+  readonly ids: number[];
+  readonly logp: number[];
+  readonly values: number[];
+  /** Positions of its cache that hold a key and value; those in the block come on top. */
+  filled: number;
+  done: boolean;
+}
+
+/** Fewest rows that are worth a compiled function of their own. */
+const MIN_ROWS = 16;
+
+/** KV caches of one model's slots. `dispose` frees them. */
+export class CacheSlots {
+  private readonly passes: DecodePasses;
+  private cache: Cache | undefined;
+  private filled = new Uint32Array(0);
+  private positions = 0;
+
+  constructor(
+    private readonly shape: ModelShape,
+    private readonly make: ArrayMaker,
+  ) {
+    this.passes = decodePasses(shape);
+  }
+
+  /** Bytes of the caches. */
+  get bytes(): number {
+    return 4 * 2 * this.shape.layers * this.filled.length * this.positions * this.shape.dModel;
+  }
+
+  /** The same numbers again change nothing; other numbers give empty caches. */
+  open(slots: number, positions: number): void {
+    if (slots === this.filled.length && positions === this.positions) return;
+    checkSlots(this.shape, slots, positions);
+    this.dispose();
+    this.cache = this.emptyCache(slots, positions);
+    this.filled = new Uint32Array(slots);
+    this.positions = positions;
+  }
+
+  /** @throws see `checkJobs`; nothing has run then */
+  async decode(model: ModelState, jobs: readonly DecodeJob[], { key }: DecodeOptions): Promise<DecodeResult[]> {
+    checkJobs(this.shape, jobs, this.filled, this.positions);
+    const active = jobs.map((job): Active => ({ job, ids: [], logp: [], values: [], filled: job.start, done: false }));
+    const sample = (a: Active, output: Float32Array) => sampleNext(a, output, key);
+    if (active.length > 0) {
+      const batch = this.gather(active);
+      try {
+        await this.prefill(model, batch, sample);
+        await this.extend(model, batch, sample);
+        this.scatter(batch);
+      } finally {
+        tree.dispose(batch.past);
+      }
+    }
+    return active.map(({ job, ids, logp, values }) => {
+      // The last sampled token has not been fed: the next call brings it.
+      this.filled[job.slot] = job.start + job.feed.length + ids.length - 1;
+      return { ids: Uint32Array.from(ids), logp: Float32Array.from(logp), values: Float32Array.from(values) };
+    });
+  }
+
+  dispose(): void {
+    tree.dispose(this.cache);
+    this.cache = undefined;
+  }
+
+  private emptyCache(rows: number, positions: number): Cache {
+    const zeros = () => this.make.zeros([rows, positions, this.shape.dModel]);
+    return Array.from({ length: this.shape.layers }, () => ({ keys: zeros(), values: zeros() }));
+  }
+
+  /** A working copy of the jobs' cache rows, padded to half the slots, a quarter … so that few sizes are compiled. */
+  private gather(active: Active[]): Batch {
+    const slots = this.filled.length;
+    let rows = slots;
+    while (Math.ceil(rows / 2) >= Math.max(active.length, MIN_ROWS)) rows = Math.ceil(rows / 2);
+    const index = new Int32Array(rows); // spare rows copy slot 0 and are not written back
+    active.forEach(({ job }, row) => {
+      index[row] = job.slot;
+    });
+    return { active, rows, past: this.passes.take(tree.ref(this.cache!), this.make.of(index)) };
+  }
+
+  private scatter({ active, past }: Batch): void {
+    const from = new Int32Array(this.filled.length).fill(-1);
+    active.forEach(({ job }, row) => {
+      from[job.slot] = row;
+    });
+    this.cache = this.passes.put(this.cache!, tree.ref(past), this.make.of(from));
+  }
+
+  /** Feeds what the jobs bring and samples their first tokens. */
+  private async prefill(model: ModelState, batch: Batch, sample: Sampler): Promise<void> {
+    const { active, rows } = batch;
+    const longest = Math.max(...active.map(({ job }) => job.feed.length));
+    for (let from = 0; from < longest; from += BLOCK) {
+      const ids = new Int32Array(rows * BLOCK);
+      const previous = new Int32Array(rows * BLOCK);
+      const last = new Int32Array(rows);
+      const count = new Int32Array(rows);
+      active.forEach(({ job }, row) => {
+        const part = job.feed.subarray(from, from + BLOCK);
+        if (part.length === 0) return;
+        ids.set(part, row * BLOCK);
+        previous[row * BLOCK] = from > 0 ? job.feed[from - 1]! : job.start > 0 ? job.previous : 0;
+        previous.set(part.subarray(0, -1), row * BLOCK + 1);
+        last[row] = part.length - 1;
+        count[row] = part.length;
+      });
+      const { block, output } = this.passes.prefill(
+        tree.ref(model.weights),
+        tree.ref(batch.past),
+        {
+          ids: this.make.of(ids, [rows, BLOCK]),
+          previous: this.make.of(previous, [rows, BLOCK]),
+          filled: this.filledOf(batch),
+        },
+        this.make.of(last),
+      );
+      this.merge(batch, block, count);
+      const ends = (a: Active) => a.job.feed.length > from && a.job.feed.length <= from + BLOCK;
+      if (!active.some(ends)) {
+        output.dispose();
+        continue;
+      }
+      const data = await read(output);
+      active.forEach((a, row) => {
+        if (ends(a)) sample(a, this.rowOf(data, row));
+      });
+    }
+  }
+
+  /** Samples until every job has ended. */
+  private async extend(model: ModelState, batch: Batch, sample: Sampler): Promise<void> {
+    const { active, rows } = batch;
+    let block = this.emptyCache(rows, BLOCK);
+    let used = 0;
+    const count = new Int32Array(rows);
+    while (active.some((a) => !a.done)) {
+      const ids = new Int32Array(rows);
+      const previous = new Int32Array(rows);
+      active.forEach((a, row) => {
+        if (a.done) return;
+        ids[row] = a.ids.at(-1)!;
+        previous[row] = a.ids.at(-2) ?? a.job.feed.at(-1)!;
+        count[row] = used + 1;
+      });
+      const result = this.passes.step(
+        tree.ref(model.weights),
+        tree.ref(batch.past),
+        block,
+        this.make.of(Int32Array.of(used)),
+        {
+          ids: this.make.of(ids, [rows, 1]),
+          previous: this.make.of(previous, [rows, 1]),
+          filled: this.filledOf(batch),
+        },
+      );
+      block = result.block;
+      const data = await read(result.output);
+      active.forEach((a, row) => {
+        if (!a.done) sample(a, this.rowOf(data, row));
+      });
+      used++;
+      if (used < BLOCK) continue;
+      this.merge(batch, block, count);
+      block = this.emptyCache(rows, BLOCK);
+      count.fill(0);
+      used = 0;
+    }
+    this.merge(batch, block, count);
+  }
+
+  /** @param block consumed @param count [rows] positions of the block that hold something */
+  private merge(batch: Batch, block: Cache, count: Int32Array): void {
+    batch.past = this.passes.merge(batch.past, block, this.filledOf(batch), this.make.of(count));
+    batch.active.forEach((a, row) => {
+      a.filled += count[row]!;
+    });
+  }
+
+  private filledOf({ active, rows }: Batch) {
+    const filled = new Int32Array(rows);
+    active.forEach((a, row) => {
+      filled[row] = a.filled;
+    });
+    return this.make.of(filled);
+  }
+
+  private rowOf(data: Float32Array, row: number): Float32Array {
+    const size = this.shape.vocabulary + 1;
+    return data.subarray(row * size, (row + 1) * size);
+  }
+}
+
+/** The jobs of a call and the cache rows they work on. */
+interface Batch {
+  readonly active: Active[];
+  readonly rows: number;
+  past: Cache;
+}
+
+/** Takes the next token of a job from [V + 1] log-probs and the value. */
+type Sampler = (active: Active, output: Float32Array) => void;
+
+function sampleNext(a: Active, output: Float32Array, key: readonly [number, number]): void {
+  const logp = output.subarray(0, -1);
+  const draw = unitFloat(threefry(key[0], key[1], a.job.stream, a.job.index + a.ids.length)[0]);
+  const id = inverseCdf(logp, draw);
+  a.ids.push(id);
+  a.logp.push(logp[id]!);
+  a.values.push(output.at(-1)!);
+  a.done = id === a.job.stop || a.ids.length === a.job.cap;
+}
+
+/** The first token whose cumulative probability exceeds the draw; the last token when rounding leaves none. */
+function inverseCdf(logp: Float32Array, draw: number): number {
+  let cumulative = 0;
+  for (let id = 0; id < logp.length; id++) {
+    cumulative += Math.exp(logp[id]!);
+    if (cumulative > draw) return id;
+  }
+  return logp.length - 1;
+}
