@@ -14,6 +14,8 @@ export interface KernelDescriptor {
   readonly bindings: readonly BindingKind[];
   /** WGSL `override` constants by name; a different set is another pipeline. */
   readonly constants?: Readonly<Record<string, number>>;
+  /** Lanes of a workgroup, where they were written into the code for an adapter. */
+  readonly lanes?: number;
 }
 
 /** A part of a buffer, in bytes. Offsets are multiples of 256. */

@@ -5,11 +5,12 @@ import { groupGrid, laneGrid } from '../../src/gpu/kernels/grid';
 import { encodeMatmul, matmul } from '../../src/gpu/kernels/matmul';
 import { matmulPartialFloats } from '../../src/gpu/kernels/matmul-weight-gradient';
 import { encodeMoveRows, moveRows } from '../../src/gpu/kernels/move-rows';
+import { encodeProduct, encodeProductInputGradient, encodeProductWeightGradient } from '../../src/gpu/kernels/products';
 import { reducePartials } from '../../src/gpu/kernels/reduce-partials';
 import { difference } from '../oracle/close';
 import { columnSums, matmul as matmulOracle, transpose } from '../oracle/kernels';
 import { integers, KernelBench, normals } from './kernel-bench';
-import { variantNames, variants } from './matmul-variants';
+import { variant, variantNames } from './matmul-variants';
 import { expectClose, testContext } from './transformer-support';
 
 let bench: KernelBench;
@@ -41,7 +42,6 @@ const sizes = [
 const cases = variantNames.flatMap((name) => sizes.map((size) => [name, ...size] as const));
 
 describe.each(cases)('matmul, %s, %i × %i × %i', (name, n, k, m) => {
-  const { product: forward, inputGradient, weightGradient } = variants[name];
   const x = normals(1, n * k);
   const w = normals(2, k * m);
   const bias = normals(3, m);
@@ -49,11 +49,10 @@ describe.each(cases)('matmul, %s, %i × %i × %i', (name, n, k, m) => {
   const product = matmulOracle(x, w, n, k, m, bias);
 
   it.each(['plain', 'relu', 'residual'] as const)('%s', async (mode) => {
-    const [descriptor, encode] = forward;
-    const kernel = await bench.compile(descriptor);
+    const kernel = await bench.compile(variant(bench.context, name).matmul);
     const y = bench.output(n * m);
     bench.run((recorder) =>
-      encode(
+      encodeProduct(
         recorder,
         kernel,
         {
@@ -74,14 +73,13 @@ describe.each(cases)('matmul, %s, %i × %i × %i', (name, n, k, m) => {
   });
 
   it.each(['plain', 'mask', 'accumulate'] as const)('input gradient, %s', async (mode) => {
-    const [descriptor, encode] = inputGradient;
-    const kernel = await bench.compile(descriptor);
+    const kernel = await bench.compile(variant(bench.context, name)['matmul-input-gradient']);
     const dy = normals(5, n * m);
     const mask = normals(6, n * k).map((v) => Math.max(v, 0));
     const held = normals(7, n * k);
     const dx = bench.output(n * k, mode === 'accumulate' ? held : undefined);
     bench.run((recorder) =>
-      encode(
+      encodeProductInputGradient(
         recorder,
         kernel,
         { dy: bench.input(dy), weight: bench.weights(w), dx, ...(mode === 'mask' && { mask: bench.input(mask) }) },
@@ -96,8 +94,7 @@ describe.each(cases)('matmul, %s, %i × %i × %i', (name, n, k, m) => {
   });
 
   it('weight and bias gradient, added to what was there', async () => {
-    const [descriptor, encode] = weightGradient;
-    const partial = await bench.compile(descriptor);
+    const partial = await bench.compile(variant(bench.context, name)['matmul-weight-gradient']);
     const reduce = await bench.compile(reducePartials);
     const dy = normals(8, n * m);
     const biasAt = Math.ceil((k * m) / 64) * 64;
@@ -106,7 +103,7 @@ describe.each(cases)('matmul, %s, %i × %i × %i', (name, n, k, m) => {
     const count = matmulPartialFloats(n, k, m);
     const partials = bench.output(count);
     bench.run((recorder) =>
-      encode(
+      encodeProductWeightGradient(
         recorder,
         { partial, reduce },
         { x: bench.input(x), dy: bench.input(dy), partials, gradient: { slice: gradient, biasAt } },
@@ -122,7 +119,7 @@ describe.each(cases)('matmul, %s, %i × %i × %i', (name, n, k, m) => {
 });
 
 it.each(variantNames)('%s: weight gradient over several chunks (1,031 rows)', async (name) => {
-  const [descriptor, encode] = variants[name].weightGradient;
+  const descriptor = variant(bench.context, name)['matmul-weight-gradient'];
   const [n, k, m] = [1031, 8, 12];
   const x = normals(1, n * k);
   const dy = normals(2, n * m);
@@ -131,7 +128,7 @@ it.each(variantNames)('%s: weight gradient over several chunks (1,031 rows)', as
   const partial = await bench.compile(descriptor);
   const reduce = await bench.compile(reducePartials);
   bench.run((recorder) =>
-    encode(
+    encodeProductWeightGradient(
       recorder,
       { partial, reduce },
       {
@@ -149,7 +146,7 @@ it.each(variantNames)('%s: weight gradient over several chunks (1,031 rows)', as
 });
 
 it.each(variantNames)('%s: a row of a matmul does not depend on the rows around it, bit for bit', async (name) => {
-  const [descriptor, encode] = variants[name].product;
+  const descriptor = variant(bench.context, name).matmul;
   const kernel = await bench.compile(descriptor);
   const [n, k, m] = [129, 32, 36];
   const x = normals(1, n * k);
@@ -158,20 +155,20 @@ it.each(variantNames)('%s: a row of a matmul does not depend on the rows around 
   const all = bench.output(n * m);
   const alone = bench.output(m);
   bench.run((recorder) => {
-    encode(recorder, kernel, { x: bench.input(x), weight: w, bias, y: all }, { rows: n, inputs: k, outputs: m });
+    encodeProduct(recorder, kernel, { x: bench.input(x), weight: w, bias, y: all }, { rows: n, inputs: k, outputs: m });
     const row = bench.input(x.slice(77 * k, 78 * k));
-    encode(recorder, kernel, { x: row, weight: w, bias, y: alone }, { rows: 1, inputs: k, outputs: m });
+    encodeProduct(recorder, kernel, { x: row, weight: w, bias, y: alone }, { rows: 1, inputs: k, outputs: m });
   });
   const [a, b] = await bench.read({ slice: all, count: n * m }, { slice: alone, count: m });
   expect(a!.slice(77 * m, 78 * m)).toEqual(b);
 });
 
 it.each(variantNames)('%s: relu keeps NaN', async (name) => {
-  const [descriptor, encode] = variants[name].product;
+  const descriptor = variant(bench.context, name).matmul;
   const kernel = await bench.compile(descriptor);
   const y = bench.output(4);
   bench.run((recorder) =>
-    encode(
+    encodeProduct(
       recorder,
       kernel,
       {
@@ -354,7 +351,7 @@ it.each([
   ['registers', 'k < params.k4; k++', 'k + 1u < params.k4; k++'],
   ['tiled', 'k >= params.k4', 'k + 1u >= params.k4'],
 ] as const)('the matmul oracle notices a kernel (%s) that drops the last input vector', async (name, from, to) => {
-  const [descriptor, encode] = variants[name].product;
+  const descriptor = variant(bench.context, name).matmul;
   const broken = { ...descriptor, code: descriptor.code.replace(from, to) };
   expect(broken.code).not.toBe(descriptor.code);
   const kernel = await bench.compile(broken);
@@ -362,7 +359,7 @@ it.each([
   const [x, w, bias] = [normals(1, n * k), normals(2, k * m), normals(3, m)];
   const y = bench.output(n * m);
   bench.run((recorder) =>
-    encode(
+    encodeProduct(
       recorder,
       kernel,
       { x: bench.input(x), weight: bench.weights(w), bias: bench.input(bias), y },

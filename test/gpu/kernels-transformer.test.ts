@@ -18,12 +18,14 @@ import { encodeLogitsGradient, logitsGradient } from '../../src/gpu/kernels/logi
 import { reducePartials } from '../../src/gpu/kernels/reduce-partials';
 import { rowChunks } from '../../src/gpu/kernels/row-chunks';
 import { encodeSoftmaxStatistics, softmaxStatistics } from '../../src/gpu/kernels/softmax-statistics';
+import { type SubgroupShape, subgroupShape } from '../../src/gpu/kernels/subgroup';
 import { encodeValueHead, valueHead } from '../../src/gpu/kernels/value-head';
 import { encodeValueHeadInputGradient, valueHeadInputGradient } from '../../src/gpu/kernels/value-head-input-gradient';
 import {
   encodeValueHeadWeightGradient,
   valueHeadWeightGradient,
 } from '../../src/gpu/kernels/value-head-weight-gradient';
+import type { AttentionVariant } from '../../src/model/webgpu/kernel-choices';
 import { difference } from '../oracle/close';
 import { attentionStep, columnSums, layerNormStep, matmul, softmaxStep } from '../oracle/kernels';
 import { adamStep } from '../oracle/transformer';
@@ -94,12 +96,23 @@ describe.each(rowCounts)('layer norm, %i rows', (rows) => {
   });
 });
 
-/** Runs forward and backward attention with given descriptors over rows of the given lengths. */
+const attentionVariants = ['lane', 'subgroup'] as const satisfies readonly AttentionVariant[];
+
+/** Every adapter of the tests has subgroups: their absence is a failure. */
+function subgroupOf(variant: AttentionVariant): SubgroupShape | undefined {
+  if (variant === 'lane') return undefined;
+  const shape = subgroupShape(bench.context.adapter);
+  if (!shape) throw new Error(`${bench.context.adapter.description} has no subgroups`);
+  return shape;
+}
+
+/** Runs forward and backward attention over rows of the given lengths. */
 async function runAttention(
+  variant: AttentionVariant,
   lengths: readonly number[],
   heads: number,
   d: number,
-  forwardDescriptor: KernelDescriptor = attention(d / heads),
+  forwardDescriptor: KernelDescriptor = attention(d / heads, subgroupOf(variant)),
 ) {
   const tokens = lengths.reduce((a, b) => a + b, 0);
   const qkv = normals(1, tokens * 3 * d);
@@ -111,8 +124,8 @@ async function runAttention(
     at += length;
   }
   const forward = await bench.compile(forwardDescriptor);
-  const query = await bench.compile(attentionQueryGradient(d / heads));
-  const keyValue = await bench.compile(attentionKeyValueGradient(d / heads));
+  const query = await bench.compile(attentionQueryGradient(d / heads, subgroupOf(variant)));
+  const keyValue = await bench.compile(attentionKeyValueGradient(d / heads, subgroupOf(variant)));
   const slices = {
     records: bench.input(records),
     qkv: bench.input(qkv),
@@ -144,8 +157,8 @@ describe.each([
   [[65], 1, 4],
   [[5, 3, 37, 23], 2, 32],
 ] as [number[], number, number][])('attention, rows of %j, %i heads, d %i', (lengths, heads, d) => {
-  it('forward and gradients', async () => {
-    const { out, lse, dqkv, oracle } = await runAttention(lengths, heads, d);
+  it.each(attentionVariants)('forward and gradients, %s', async (variant) => {
+    const { out, lse, dqkv, oracle } = await runAttention(variant, lengths, heads, d);
     // Scores up to about 8: exp has a relative error of about 1e-6 there; averages of values of size 3.
     expectClose('out', out, oracle.out, { absolute: 1e-5 });
     expectClose('lse', lse, oracle.lse, { absolute: 1e-5 });
@@ -157,40 +170,46 @@ describe.each([
 describe('attention oracle', () => {
   const width = 4;
   it.each([
-    ['the 1/sqrt(width) scale is dropped', '* params.scale', ''],
-    ['the last key is masked', 'key <= t', 'key < t'],
-    ['rows are not separated', 't - records[t].z', '0u'],
-  ])('notices that %s', async (_, from, to) => {
-    const whole = attention(width);
+    ['lane', 'the 1/sqrt(width) scale is dropped', '* params.scale', ''],
+    ['lane', 'the last key is masked', 'key <= t', 'key < t'],
+    ['lane', 'rows are not separated', 't - records[t].z', '0u'],
+    ['subgroup', 'the last key is masked', 'block + i <= t', 'block + i < t'],
+    ['subgroup', 'rows are not separated', 'block + i >= first && ', ''],
+    ['subgroup', 'sums are not rescaled', 'sum[c] * correction', 'sum[c]'],
+  ] as const)('notices that (%s) %s', async (variant, _, from, to) => {
+    const whole = attention(width, subgroupOf(variant));
     const broken = { ...whole, code: whole.code.replace(from, to) };
     expect(broken.code).not.toBe(whole.code);
-    const { out, oracle } = await runAttention([5, 7], 2, 8, broken);
+    const { out, oracle } = await runAttention(variant, [5, 7], 2, 8, broken);
     expect(difference(out, oracle.out, { absolute: 1e-5 })).not.toBeNull();
   });
 });
 
-it('a row of attention does not depend on the rows around it, bit for bit', async () => {
-  const d = 8;
-  const kernel = await bench.compile(attention(4));
-  const qkv = normals(3, 30 * 3 * d);
-  const run = async (first: number) => {
-    const records = new Uint32Array(30 * 4);
-    for (let t = 0; t < 30; t++) records[4 * t + 2] = t < first ? t : t - first;
-    const out = bench.output(30 * d);
-    // The last ten tokens are one row in both packings: their keys are the ten tokens from 20 on.
-    for (let t = 20; t < 30; t++) records[4 * t + 2] = t - 20;
-    bench.run((recorder) =>
-      encodeAttention(
-        recorder,
-        kernel,
-        { records: bench.input(records), qkv: bench.input(qkv), out, lse: bench.output(60) },
-        { tokens: 30, heads: 2, dModel: d },
-      ),
-    );
-    return (await bench.read({ slice: out, count: 30 * d }))[0]!.slice(20 * d);
-  };
-  expect(await run(3)).toEqual(await run(17));
-});
+it.each(attentionVariants)(
+  '%s: a row of attention does not depend on the rows around it, bit for bit',
+  async (variant) => {
+    const d = 8;
+    const kernel = await bench.compile(attention(4, subgroupOf(variant)));
+    const qkv = normals(3, 30 * 3 * d);
+    const run = async (first: number) => {
+      const records = new Uint32Array(30 * 4);
+      for (let t = 0; t < 30; t++) records[4 * t + 2] = t < first ? t : t - first;
+      const out = bench.output(30 * d);
+      // The last ten tokens are one row in both packings: their keys are the ten tokens from 20 on.
+      for (let t = 20; t < 30; t++) records[4 * t + 2] = t - 20;
+      bench.run((recorder) =>
+        encodeAttention(
+          recorder,
+          kernel,
+          { records: bench.input(records), qkv: bench.input(qkv), out, lse: bench.output(60) },
+          { tokens: 30, heads: 2, dModel: d },
+        ),
+      );
+      return (await bench.read({ slice: out, count: 30 * d }))[0]!.slice(20 * d);
+    };
+    expect(await run(3)).toEqual(await run(17));
+  },
+);
 
 describe.each(rowCounts)('softmax statistics and logits gradient, %i rows', (rows) => {
   const [vocabulary, first] = [20, 3];

@@ -1,28 +1,12 @@
 /** Matrix product kernels that take the same arguments and compute the same: one table for all their tests. */
-import { encodeMatmul, matmul } from '../../src/gpu/kernels/matmul';
-import { encodeMatmulInputGradient, matmulInputGradient } from '../../src/gpu/kernels/matmul-input-gradient';
-import {
-  encodeMatmulInputGradientTiled,
-  matmulInputGradientTiled,
-} from '../../src/gpu/kernels/matmul-input-gradient-tiled';
-import { encodeMatmulTiled, matmulTiled } from '../../src/gpu/kernels/matmul-tiled';
-import { encodeMatmulWeightGradient, matmulWeightGradient } from '../../src/gpu/kernels/matmul-weight-gradient';
-import {
-  encodeMatmulWeightGradientTiled,
-  matmulWeightGradientTiled,
-} from '../../src/gpu/kernels/matmul-weight-gradient-tiled';
+import type { GpuContext } from '../../src/gpu/device';
+import { type ProductVariant, productVariants } from '../../src/gpu/kernels/products';
 
-export const variants = {
-  registers: {
-    product: [matmul, encodeMatmul],
-    inputGradient: [matmulInputGradient, encodeMatmulInputGradient],
-    weightGradient: [matmulWeightGradient, encodeMatmulWeightGradient],
-  },
-  tiled: {
-    product: [matmulTiled, encodeMatmulTiled],
-    inputGradient: [matmulInputGradientTiled, encodeMatmulInputGradientTiled],
-    weightGradient: [matmulWeightGradientTiled, encodeMatmulWeightGradientTiled],
-  },
-} as const;
+export const variantNames = ['registers', 'subgroup', 'tiled'] as const satisfies readonly ProductVariant[];
 
-export const variantNames = Object.keys(variants) as (keyof typeof variants)[];
+/** The three products of a variant. Every adapter of the tests has subgroups: an absent variant is a failure. */
+export function variant({ adapter }: GpuContext, name: ProductVariant) {
+  const descriptors = productVariants(adapter).get(name);
+  if (!descriptors) throw new Error(`${adapter.description} cannot run the variant ${name}`);
+  return descriptors;
+}

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { GpuContext } from '../../src/gpu/device';
 import { compileKernel } from '../../src/gpu/kernel';
 import { parameterLayout } from '../../src/model/parameters';
+import type { KernelChoices } from '../../src/model/webgpu/kernel-choices';
 import { ModelBuffers } from '../../src/model/webgpu/model-buffers';
 import { runGradient, runUpdate, type StepContext } from '../../src/model/webgpu/optimiser-step';
 import {
@@ -31,10 +32,17 @@ const batch = randomBatch(shape, { seed: 6, rows: 4, maxLength: 10, share: 0.5 }
 const oracle = oracleStep(shape, namedTensors(shape, parameters), oracleRows(batch), batch, fullLoss as OracleLoss);
 
 let context: GpuContext;
-let kernels: TransformerKernels;
+/** Every variant that is made for software adapters, or for any; the tiled one has a test of its own (kernels-matmul). */
+const variants: readonly KernelChoices[] = (['registers', 'subgroup'] as const).map((product) => ({
+  matmul: product,
+  'matmul-input-gradient': product,
+  'matmul-weight-gradient': product,
+  attention: product === 'subgroup' ? 'subgroup' : 'lane',
+}));
+let kernels: TransformerKernels[];
 beforeAll(async () => {
   context = await testContext();
-  kernels = await compileTransformerKernels(context, shape);
+  kernels = await Promise.all(variants.map((choices) => compileTransformerKernels(context, shape, choices)));
 });
 afterAll(() => context.dispose());
 
@@ -75,7 +83,7 @@ async function differs(used: TransformerKernels): Promise<string | null> {
 }
 
 it('nothing differs with the kernels as they are', async () => {
-  expect(await differs(kernels)).toBeNull();
+  for (const variant of kernels) expect(await differs(variant)).toBeNull();
 });
 
 it.each([
@@ -91,6 +99,11 @@ it.each([
   ['matmulInputGradient', 'mask[at] > vec4f()', 'vec4<bool>(true)'],
   ['matmulInputGradient', 'b0 += g0 * mb', 'b0 += g0 * ma'],
   ['matmulWeightGradient', 'bias_a += ga', 'bias_a = ga'],
+  ['matmulInputGradient', 'dot(g1, w5)', 'dot(g1, w4)'],
+  ['matmulWeightGradient', 'bias[i] += q[i]', 'bias[i] = q[i]'],
+  ['attention', 'block + i >= first && ', ''],
+  ['attentionQueryGradient', 'block + i >= first && ', ''],
+  ['attentionKeyValueGradient', ' && block + i < row_end', ''],
   ['reducePartials', 'params.bias_at + (i - params.weights)', 'i'],
   ['layernormInputGradient', '- z * mean_uz', ''],
   ['layernormInputGradient', 'result += dx[base + c]', ''],
@@ -105,9 +118,14 @@ it.each([
   ['adam', 'scale = params.clip / norm', 'scale = 1.0'],
   ['adam', 'new_v * params.correction2', 'new_v'],
 ] as [keyof TransformerKernels, string, string][])('%s: "%s" → "%s" is noticed', async (name, from, to) => {
-  const descriptor = transformerDescriptors(shape)[name];
-  const code = descriptor.code.replace(from, to);
-  expect(code, 'the text to break is no longer in the shader').not.toBe(descriptor.code);
-  const broken = await compileKernel(context, { ...descriptor, code });
-  expect(await differs({ ...kernels, [name]: broken })).not.toBeNull();
+  const texts = new Set<string>();
+  for (const [i, choices] of variants.entries()) {
+    const descriptor = transformerDescriptors(context.adapter, shape, choices)[name];
+    const code = descriptor.code.replace(from, to);
+    if (code === descriptor.code || texts.has(code)) continue;
+    texts.add(code);
+    const broken = await compileKernel(context, { ...descriptor, code });
+    expect(await differs({ ...kernels[i]!, [name]: broken }), descriptor.name).not.toBeNull();
+  }
+  expect(texts.size, 'the text to break is no longer in the shader').toBeGreaterThan(0);
 });

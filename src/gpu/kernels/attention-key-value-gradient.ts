@@ -1,15 +1,15 @@
 import code from '../../../shaders/attention-key-value-gradient.wgsl?raw';
+import subgroupCode from '../../../shaders/attention-key-value-gradient-subgroup.wgsl?raw';
 import type { Kernel, KernelDescriptor, Recorder } from '../kernel';
-import { type AttentionSizes, attentionDispatch, withHeadWidth } from './attention';
+import { type AttentionSizes, attentionDispatch, attentionKernel } from './attention';
 import type { AttentionGradientSlices } from './attention-query-gradient';
+import type { SubgroupShape } from './subgroup';
 
-/** @param headWidth dModel / heads, a multiple of 4 */
-export function attentionKeyValueGradient(headWidth: number): KernelDescriptor {
-  return {
-    name: 'attention-key-value-gradient',
-    code: withHeadWidth(code, headWidth),
-    bindings: ['read', 'read', 'read', 'read', 'read', 'write', 'params'],
-  };
+/** Parameters as in `attentionKernel`. */
+export function attentionKeyValueGradient(headWidth: number, subgroup?: SubgroupShape): KernelDescriptor {
+  const bindings = ['read', 'read', 'read', 'read', 'read', 'write', 'params'] as const;
+  const texts = { plain: code, subgroup: subgroupCode };
+  return attentionKernel('attention-key-value-gradient', texts, bindings, headWidth, subgroup);
 }
 
 /** The key and value thirds of dqkv. */
@@ -20,6 +20,6 @@ export function encodeAttentionKeyValueGradient(
   sizes: AttentionSizes,
 ): void {
   const { records, qkv, lse, dout, dqkv, delta } = slices;
-  const { params, workgroups } = attentionDispatch(sizes);
+  const { params, workgroups } = attentionDispatch(kernel, sizes);
   recorder.dispatch(kernel, [records, qkv, lse, delta, dout, dqkv], params, workgroups);
 }

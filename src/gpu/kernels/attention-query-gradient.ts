@@ -1,14 +1,14 @@
 import code from '../../../shaders/attention-query-gradient.wgsl?raw';
+import subgroupCode from '../../../shaders/attention-query-gradient-subgroup.wgsl?raw';
 import type { GpuSlice, Kernel, KernelDescriptor, Recorder } from '../kernel';
-import { type AttentionSizes, type AttentionSlices, attentionDispatch, withHeadWidth } from './attention';
+import { type AttentionSizes, type AttentionSlices, attentionDispatch, attentionKernel } from './attention';
+import type { SubgroupShape } from './subgroup';
 
-/** @param headWidth dModel / heads, a multiple of 4 */
-export function attentionQueryGradient(headWidth: number): KernelDescriptor {
-  return {
-    name: 'attention-query-gradient',
-    code: withHeadWidth(code, headWidth),
-    bindings: ['read', 'read', 'read', 'read', 'read', 'write', 'write', 'params'],
-  };
+/** Parameters as in `attentionKernel`. */
+export function attentionQueryGradient(headWidth: number, subgroup?: SubgroupShape): KernelDescriptor {
+  const bindings = ['read', 'read', 'read', 'read', 'read', 'write', 'write', 'params'] as const;
+  const texts = { plain: code, subgroup: subgroupCode };
+  return attentionKernel('attention-query-gradient', texts, bindings, headWidth, subgroup);
 }
 
 /** Buffers of the two gradient kernels; `out` and `lse` come from the forward pass. */
@@ -29,6 +29,6 @@ export function encodeAttentionQueryGradient(
   sizes: AttentionSizes,
 ): void {
   const { records, qkv, out, lse, dout, dqkv, delta } = slices;
-  const { params, workgroups } = attentionDispatch(sizes);
+  const { params, workgroups } = attentionDispatch(kernel, sizes);
   recorder.dispatch(kernel, [records, qkv, out, lse, dout, dqkv, delta], params, workgroups);
 }

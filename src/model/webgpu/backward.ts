@@ -6,9 +6,8 @@ import { encodeEmbeddingGradient } from '../../gpu/kernels/embedding-gradient';
 import { encodeLayerNormInputGradient } from '../../gpu/kernels/layernorm-input-gradient';
 import { encodeLayerNormWeightGradient } from '../../gpu/kernels/layernorm-weight-gradient';
 import { encodeLogitsGradient } from '../../gpu/kernels/logits-gradient';
-import { encodeMatmulInputGradient } from '../../gpu/kernels/matmul-input-gradient';
-import { encodeMatmulWeightGradient } from '../../gpu/kernels/matmul-weight-gradient';
 import { encodeMoveRows, type TokenRange } from '../../gpu/kernels/move-rows';
+import { encodeProductInputGradient, encodeProductWeightGradient } from '../../gpu/kernels/products';
 import { encodeValueHeadInputGradient } from '../../gpu/kernels/value-head-input-gradient';
 import { encodeValueHeadWeightGradient } from '../../gpu/kernels/value-head-weight-gradient';
 import type { PassContext, WantedHeads } from './forward';
@@ -39,7 +38,7 @@ function encodeWeightGradient(
   sizes: Rows,
 ): void {
   const { kernels, partials, gradient } = pass;
-  encodeMatmulWeightGradient(
+  encodeProductWeightGradient(
     recorder,
     { partial: kernels.matmulWeightGradient, reduce: kernels.reducePartials },
     { x, dy, partials, gradient: gradient.pair(name) },
@@ -108,7 +107,7 @@ export function encodeHeadGradient(
     );
     const sizes = { rows, inputs: dModel, outputs: vocabulary };
     encodeWeightGradient(recorder, pass, 'lm_head', head.h, head.logits, sizes);
-    encodeMatmulInputGradient(
+    encodeProductInputGradient(
       recorder,
       kernels.matmulInputGradient,
       { dy: head.logits, weight: parameters.tensor('lm_head.weight'), dx: head.dh },
@@ -200,14 +199,14 @@ function encodeMlpGradient(
   const down = { rows, inputs: mlp, outputs: dModel };
   const up = { rows, inputs: dModel, outputs: mlp };
   encodeWeightGradient(recorder, pass, `${block}.mlp.proj`, layer.hidden, dx, down);
-  encodeMatmulInputGradient(
+  encodeProductInputGradient(
     recorder,
     kernels.matmulInputGradient,
     { dy: dx, weight: parameters.tensor(`${block}.mlp.proj.weight`), mask: layer.hidden, dx: dhidden },
     down,
   );
   encodeWeightGradient(recorder, pass, `${block}.mlp.fc`, layer.h2, dhidden, up);
-  encodeMatmulInputGradient(
+  encodeProductInputGradient(
     recorder,
     kernels.matmulInputGradient,
     { dy: dhidden, weight: parameters.tensor(`${block}.mlp.fc.weight`), dx: dz },
@@ -237,7 +236,7 @@ function encodeAttentionGradient(
   const project = { rows, inputs: dModel, outputs: dModel };
   const expand = { rows, inputs: dModel, outputs: 3 * dModel };
   encodeWeightGradient(recorder, pass, `${block}.attn.proj`, layer.attention, dx, project);
-  encodeMatmulInputGradient(
+  encodeProductInputGradient(
     recorder,
     kernels.matmulInputGradient,
     { dy: dx, weight: parameters.tensor(`${block}.attn.proj.weight`), dx: dz },
@@ -256,7 +255,7 @@ function encodeAttentionGradient(
   encodeAttentionQueryGradient(recorder, kernels.attentionQueryGradient, slices, sizes);
   encodeAttentionKeyValueGradient(recorder, kernels.attentionKeyValueGradient, slices, sizes);
   encodeWeightGradient(recorder, pass, `${block}.attn.qkv`, layer.h1, dqkv, expand);
-  encodeMatmulInputGradient(
+  encodeProductInputGradient(
     recorder,
     kernels.matmulInputGradient,
     { dy: dqkv, weight: parameters.tensor(`${block}.attn.qkv.weight`), dx: dz },

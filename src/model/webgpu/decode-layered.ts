@@ -9,13 +9,14 @@ import { decodeAttention, encodeDecodeAttention } from '../../gpu/kernels/decode
 import { decodeCache, encodeDecodeCache } from '../../gpu/kernels/decode-cache';
 import { embedding, encodeEmbedding } from '../../gpu/kernels/embedding';
 import { encodeLayerNorm, layernorm } from '../../gpu/kernels/layernorm';
-import { encodeMatmul, matmul } from '../../gpu/kernels/matmul';
 import { encodeMoveRows, moveRows } from '../../gpu/kernels/move-rows';
+import { encodeProduct, productVariants } from '../../gpu/kernels/products';
 import { encodeSample, NO_SLOT, SAMPLE_JOB_WORDS, sample } from '../../gpu/kernels/sample';
 import { encodeValueHead, valueHead } from '../../gpu/kernels/value-head';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
 import { BufferSet, type DecodePath, tokenMacs } from './decode-path';
+import { completeChoices } from './kernel-choices';
 import { FlatTensors } from './model-buffers';
 
 /** Most sampling steps of one submit: enough to hide the read-back, few enough that finished jobs waste little. */
@@ -26,7 +27,7 @@ async function compile(context: GpuContext, shape: ModelShape) {
   const [embed, norm, product, cache, attention, move, value, draw] = await Promise.all([
     one(embedding),
     one(layernorm),
-    one(matmul),
+    one(productVariants(context.adapter).get(completeChoices(context.adapter).matmul)!.matmul),
     one(decodeCache),
     one(decodeAttention(shape.dModel / shape.heads)),
     one(moveRows),
@@ -199,7 +200,7 @@ export class LayeredDecode implements DecodePath {
       });
       const cache = whole(this.buffers.ensure(`cache ${l}`, 0, GPUBufferUsage.STORAGE));
       const product = (from: GpuSlice, name: Parameters<typeof weight>[0], y: GpuSlice, residual?: GpuSlice) =>
-        encodeMatmul(
+        encodeProduct(
           recorder,
           kernels.product,
           { x: from, ...weight(name), y, residual },
@@ -241,7 +242,7 @@ export class LayeredDecode implements DecodePath {
       { x, ...weight('ln_f'), y: h, stats },
       { rows, dModel, epsilon: LAYER_NORM_EPSILON },
     );
-    encodeMatmul(
+    encodeProduct(
       recorder,
       kernels.product,
       { x: h, ...weight('lm_head'), y: logits },

@@ -21,6 +21,7 @@ import type {
 import { type ModelShape, parameterLayout } from '../parameters';
 import { checkShape } from './check-shape';
 import { Decoder } from './decode';
+import { completeChoices, type KernelChoices } from './kernel-choices';
 import { ModelBuffers } from './model-buffers';
 import { runGradient, runUpdate, type StepContext } from './optimiser-step';
 import { runScore } from './score';
@@ -35,11 +36,14 @@ export interface WebGpuEngineOptions {
   readonly microBatchTokens?: number;
   /** Most bytes of the logits of one chunk of trainable tokens. Default 64 MiB. */
   readonly maxLogitsBytes?: number;
+  /** Variants of kernels; what is left out is the adapter's default. */
+  readonly choices?: Partial<KernelChoices>;
 }
 
 /**
  * Compiles all kernels of a shape. `dispose` frees the engine's memory, not the context.
- * @throws `model.shape` when the kernels cannot hold the shape, `gpu.shader` when the driver rejects a shader
+ * @throws `model.shape` when the kernels cannot hold the shape, `gpu.choice` when the adapter lacks a chosen variant,
+ *   `gpu.shader` when the driver rejects a shader
  */
 export async function createWebGpuEngine(
   context: GpuContext,
@@ -52,7 +56,7 @@ export async function createWebGpuEngine(
   return new WebGpuEngine({
     context,
     shape,
-    kernels: await compileTransformerKernels(context, shape),
+    kernels: await compileTransformerKernels(context, shape, completeChoices(context.adapter, options.choices)),
     workspace,
     microBatchTokens: Math.max(1, Math.min(wanted, workspace.maxTokens())),
   });

@@ -3,8 +3,8 @@ import type { GpuSlice, Recorder } from '../../gpu/kernel';
 import { encodeAttention } from '../../gpu/kernels/attention';
 import { encodeEmbedding } from '../../gpu/kernels/embedding';
 import { encodeLayerNorm } from '../../gpu/kernels/layernorm';
-import { encodeMatmul } from '../../gpu/kernels/matmul';
 import { encodeMoveRows, type TokenRange } from '../../gpu/kernels/move-rows';
+import { encodeProduct } from '../../gpu/kernels/products';
 import { encodeSoftmaxStatistics } from '../../gpu/kernels/softmax-statistics';
 import { encodeValueHead } from '../../gpu/kernels/value-head';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape } from '../parameters';
@@ -72,7 +72,7 @@ export function encodeBlock(
     { x: layer.x, ...weight('ln_1'), y: layer.h1, stats: layer.stats1 },
     norm,
   );
-  encodeMatmul(
+  encodeProduct(
     recorder,
     kernels.matmul,
     { x: layer.h1, ...weight('attn.qkv'), y: layer.qkv },
@@ -84,7 +84,7 @@ export function encodeBlock(
     { records, qkv: layer.qkv, out: layer.attention, lse: layer.lse },
     { tokens: rows, heads, dModel },
   );
-  encodeMatmul(
+  encodeProduct(
     recorder,
     kernels.matmul,
     { x: layer.attention, ...weight('attn.proj'), residual: layer.x, y: layer.middle },
@@ -96,13 +96,13 @@ export function encodeBlock(
     { x: layer.middle, ...weight('ln_2'), y: layer.h2, stats: layer.stats2 },
     norm,
   );
-  encodeMatmul(
+  encodeProduct(
     recorder,
     kernels.matmul,
     { x: layer.h2, ...weight('mlp.fc'), y: layer.hidden },
     { rows, inputs: dModel, outputs: mlp, relu: true },
   );
-  encodeMatmul(
+  encodeProduct(
     recorder,
     kernels.matmul,
     { x: layer.hidden, ...weight('mlp.proj'), residual: layer.middle, y: layers[l + 1]?.x ?? output },
@@ -140,7 +140,7 @@ export function encodeHead(
     { rows: range.count, dModel, epsilon: LAYER_NORM_EPSILON },
   );
   if (wanted.policy) {
-    encodeMatmul(
+    encodeProduct(
       recorder,
       kernels.matmul,
       {

@@ -1,0 +1,56 @@
+/** Which variant of each kernel an engine uses. Chosen by measurement (autotune), or by hand; stored with every run. */
+import { LabError } from '../../core/errors';
+import type { AdapterSummary } from '../../gpu/device';
+import { type ProductName, type ProductVariant, productVariants } from '../../gpu/kernels/products';
+import { subgroupShape } from '../../gpu/kernels/subgroup';
+
+/** `lane`: every lane reads all keys of its query. `subgroup`: the lanes of a subgroup hand keys round. */
+export type AttentionVariant = 'lane' | 'subgroup';
+
+/** Results of different choices agree within float tolerance, not bit for bit. */
+export interface KernelChoices extends Readonly<Record<ProductName, ProductVariant>> {
+  /** Forward and backward. */
+  readonly attention: AttentionVariant;
+}
+
+type Adapter = Pick<AdapterSummary, 'features' | 'subgroupMinSize'>;
+
+/** What each kernel can be on an adapter; the first is what is used without a measurement. */
+export function availableChoices(adapter: Adapter): { readonly [K in keyof KernelChoices]: KernelChoices[K][] } {
+  const variants = productVariants(adapter);
+  const products = (['subgroup', 'registers', 'tiled'] as const).filter((variant) => variants.has(variant));
+  return {
+    matmul: products,
+    'matmul-input-gradient': products,
+    'matmul-weight-gradient': products,
+    attention: subgroupShape(adapter) ? ['subgroup', 'lane'] : ['lane'],
+  };
+}
+
+/**
+ * Fills in what is not chosen.
+ * @throws `gpu.choice` when the adapter cannot run a chosen variant
+ */
+export function completeChoices(adapter: Adapter, chosen: Partial<KernelChoices> = {}): KernelChoices {
+  const available = availableChoices(adapter);
+  const pick = <K extends keyof KernelChoices>(kernel: K): KernelChoices[K] => {
+    const options: readonly KernelChoices[K][] = available[kernel];
+    const choice = chosen[kernel];
+    if (choice === undefined) return options[0]!;
+    if (options.includes(choice)) return choice;
+    throw new LabError({
+      code: 'gpu.choice',
+      what: 'This adapter cannot run the chosen kernel variant',
+      where: kernel,
+      expected: options.join(', '),
+      got: String(choice),
+      fix: 'Choose another variant, or leave the choice to the autotune.',
+    });
+  };
+  return {
+    matmul: pick('matmul'),
+    'matmul-input-gradient': pick('matmul-input-gradient'),
+    'matmul-weight-gradient': pick('matmul-weight-gradient'),
+    attention: pick('attention'),
+  };
+}
