@@ -2,7 +2,7 @@
  * Compiled functions of decoding. New keys and values go into a small block beside the cache and are merged into it
  * every `BLOCK` positions: jax-js cannot write into an array, so a step that wrote the cache would copy all of it.
  */
-import { jit, nn, numpy as np } from '@jax-js/jax';
+import { jit, numpy as np } from '@jax-js/jax';
 import type { ModelShape } from '../parameters';
 import {
   attentionScores,
@@ -166,14 +166,21 @@ function pass(
     const heads = (array: np.Array) => splitHeads(array.reshape([-1, shape.dModel]), shape.heads, rows);
     const old = np.where(inCache.ref, attentionScores(queries.ref, heads(cached.keys)), MASKED);
     const recent = np.where(visible.ref, attentionScores(queries, heads(own.keys)), MASKED);
-    const weights = nn.softmax(np.concatenate([old, recent], 3)); // [rows, heads, width, capacity + BLOCK]
-    const [onOld, onRecent] = np.split(weights, [capacity], 3) as [np.Array, np.Array];
-    return mergeHeads(np.matmul(onOld, heads(cached.values)).add(np.matmul(onRecent, heads(own.values))));
+    // Softmax over both parts without joining them.
+    const maxima = np.maximum(rowMax(old.ref), rowMax(recent.ref)); // [rows, heads, width, 1]
+    const onOld = np.exp(old.sub(maxima.ref));
+    const onRecent = np.exp(recent.sub(maxima));
+    const total = rowSum(onOld.ref).add(rowSum(onRecent.ref));
+    const mixed = np.matmul(onOld, heads(cached.values)).add(np.matmul(onRecent, heads(own.values)));
+    return mergeHeads(mixed.div(total));
   });
   inCache.dispose();
   visible.dispose();
   return { block, hidden, heads: parts.heads };
 }
+
+const rowMax = (x: np.Array) => np.max(x, -1, { keepdims: true });
+const rowSum = (x: np.Array) => np.sum(x, -1, { keepdims: true });
 
 /** [N, V + 1] log-probs and the value. @param hidden [N, d] */
 function heads(weights: Weights, hidden: np.Array): np.Array {

@@ -15,6 +15,8 @@ import type { ModelState } from './model-state';
 /** One job on its way. */
 interface Active {
   readonly job: DecodeJob;
+  /** Its row in the arrays of the call. */
+  readonly row: number;
   readonly ids: number[];
   readonly logp: number[];
   readonly values: number[];
@@ -58,14 +60,29 @@ export class CacheSlots {
   /** @throws see `checkJobs`; nothing has run then */
   async decode(model: ModelState, jobs: readonly DecodeJob[], { key }: DecodeOptions): Promise<DecodeResult[]> {
     checkJobs(this.shape, jobs, this.filled, this.positions);
-    const active = jobs.map((job): Active => ({ job, ids: [], logp: [], values: [], filled: job.start, done: false }));
+    const rows = this.rowsFor(jobs.length);
+    const everySlot = rows === this.filled.length; // then rows are slots, and the cache is not copied
+    const active = jobs.map(
+      (job, i): Active => ({
+        job,
+        row: everySlot ? job.slot : i,
+        ids: [],
+        logp: [],
+        values: [],
+        filled: job.start,
+        done: false,
+      }),
+    );
     const sample = (a: Active, output: Float32Array) => sampleNext(a, output, key);
     if (active.length > 0) {
-      const batch = this.gather(active);
+      const batch = { active, rows, past: everySlot ? tree.ref(this.cache!) : this.take(active, rows) };
       try {
         await this.prefill(model, batch, sample);
         await this.extend(model, batch, sample);
-        this.scatter(batch);
+        if (everySlot) {
+          tree.dispose(this.cache);
+          this.cache = tree.ref(batch.past);
+        } else this.put(batch);
       } finally {
         tree.dispose(batch.past);
       }
@@ -87,23 +104,23 @@ export class CacheSlots {
     return Array.from({ length: this.shape.layers }, () => ({ keys: zeros(), values: zeros() }));
   }
 
-  /** A working copy of the jobs' cache rows, padded to half the slots, a quarter … so that few sizes are compiled. */
-  private gather(active: Active[]): Batch {
-    const slots = this.filled.length;
-    let rows = slots;
-    while (Math.ceil(rows / 2) >= Math.max(active.length, MIN_ROWS)) rows = Math.ceil(rows / 2);
-    const index = new Int32Array(rows); // spare rows copy slot 0 and are not written back
-    active.forEach(({ job }, row) => {
-      index[row] = job.slot;
-    });
-    return { active, rows, past: this.passes.take(tree.ref(this.cache!), this.make.of(index)) };
+  /** All slots, half of them, a quarter …: few sizes are compiled, and few rows run in vain. */
+  private rowsFor(jobs: number): number {
+    let rows = this.filled.length;
+    while (Math.ceil(rows / 2) >= Math.max(jobs, MIN_ROWS)) rows = Math.ceil(rows / 2);
+    return rows;
   }
 
-  private scatter({ active, past }: Batch): void {
+  /** A working copy of the jobs' cache rows. */
+  private take(active: readonly Active[], rows: number): Cache {
+    const slots = new Int32Array(rows); // spare rows copy slot 0 and are not written back
+    for (const { job, row } of active) slots[row] = job.slot;
+    return this.passes.take(tree.ref(this.cache!), this.make.of(slots));
+  }
+
+  private put({ active, past }: Batch): void {
     const from = new Int32Array(this.filled.length).fill(-1);
-    active.forEach(({ job }, row) => {
-      from[job.slot] = row;
-    });
+    for (const { job, row } of active) from[job.slot] = row;
     this.cache = this.passes.put(this.cache!, tree.ref(past), this.make.of(from));
   }
 
@@ -116,15 +133,15 @@ export class CacheSlots {
       const previous = new Int32Array(rows * BLOCK);
       const last = new Int32Array(rows);
       const count = new Int32Array(rows);
-      active.forEach(({ job }, row) => {
+      for (const { job, row } of active) {
         const part = job.feed.subarray(from, from + BLOCK);
-        if (part.length === 0) return;
+        if (part.length === 0) continue;
         ids.set(part, row * BLOCK);
         previous[row * BLOCK] = from > 0 ? job.feed[from - 1]! : job.start > 0 ? job.previous : 0;
         previous.set(part.subarray(0, -1), row * BLOCK + 1);
         last[row] = part.length - 1;
         count[row] = part.length;
-      });
+      }
       const { block, output } = this.passes.prefill(
         tree.ref(model.weights),
         tree.ref(batch.past),
@@ -142,9 +159,7 @@ export class CacheSlots {
         continue;
       }
       const data = await read(output);
-      active.forEach((a, row) => {
-        if (ends(a)) sample(a, this.rowOf(data, row));
-      });
+      for (const a of active) if (ends(a)) sample(a, this.rowOf(data, a.row));
     }
   }
 
@@ -157,12 +172,12 @@ export class CacheSlots {
     while (active.some((a) => !a.done)) {
       const ids = new Int32Array(rows);
       const previous = new Int32Array(rows);
-      active.forEach((a, row) => {
-        if (a.done) return;
-        ids[row] = a.ids.at(-1)!;
-        previous[row] = a.ids.at(-2) ?? a.job.feed.at(-1)!;
-        count[row] = used + 1;
-      });
+      for (const a of active) {
+        if (a.done) continue;
+        ids[a.row] = a.ids.at(-1)!;
+        previous[a.row] = a.ids.at(-2) ?? a.job.feed.at(-1)!;
+        count[a.row] = used + 1;
+      }
       const result = this.passes.step(
         tree.ref(model.weights),
         tree.ref(batch.past),
@@ -176,9 +191,7 @@ export class CacheSlots {
       );
       block = result.block;
       const data = await read(result.output);
-      active.forEach((a, row) => {
-        if (!a.done) sample(a, this.rowOf(data, row));
-      });
+      for (const a of active) if (!a.done) sample(a, this.rowOf(data, a.row));
       used++;
       if (used < BLOCK) continue;
       this.merge(batch, block, count);
@@ -192,16 +205,12 @@ export class CacheSlots {
   /** @param block consumed @param count [rows] positions of the block that hold something */
   private merge(batch: Batch, block: Cache, count: Int32Array): void {
     batch.past = this.passes.merge(batch.past, block, this.filledOf(batch), this.make.of(count));
-    batch.active.forEach((a, row) => {
-      a.filled += count[row]!;
-    });
+    for (const a of batch.active) a.filled += count[a.row]!;
   }
 
   private filledOf({ active, rows }: Batch) {
     const filled = new Int32Array(rows);
-    active.forEach((a, row) => {
-      filled[row] = a.filled;
-    });
+    for (const { row, filled: positions } of active) filled[row] = positions;
     return this.make.of(filled);
   }
 
