@@ -282,17 +282,31 @@ describe('promises', () => {
     expect(tf.memory().numTensors).toBe(atStart);
   });
 
-  test('batches of varying shape do not pile up freed buffers', async () => {
+  test('batches of varying shape do not pile up freed buffers, and freeing them loses no command', async () => {
     const poolBytes = 2 ** 20;
     const engine = await createTfjsEngine(context, quick, { poolBytes });
+    const roomy = await engineWith(quick, flat);
     await engine.setParameters('policy', flat);
     for (const rows of [4, 9, 21]) {
       await engine.update('policy', batchOf(quick, flat, rows, rows), losses.everything!, adam);
       const { numBytesInGPU } = tf.memory() as unknown as { numBytesInGPU: number };
       expect(numBytesInGPU).toBeGreaterThan(0);
       expect(engine.deviceBytes() - numBytesInGPU).toBeLessThanOrEqual(poolBytes);
+      await roomy.update('policy', batchOf(quick, flat, rows, rows), losses.everything!, adam);
+      // The end of a call writes the cache; nothing is read after it, so the commands are still to be submitted.
+      const jobs = Array.from({ length: 8 }, (_, slot) =>
+        makeJob(new Map(), new RandomStream(slot, 'test', 7), quick, { slot, start: 0, feed: 20, cap: 3 }),
+      );
+      const decoded = [engine, roomy].map(async (each) => {
+        await each.openSlots('policy', 8, 64);
+        const first = await each.decode('policy', jobs, { key: [1, 2] });
+        const next = jobs.map((job, j) => ({ ...job, start: 22, feed: first[j]!.ids.slice(2), previous: 1, index: 3 }));
+        return each.decode('policy', next, { key: [1, 2] });
+      });
+      expect(await decoded[0]).toEqual(await decoded[1]);
     }
     engine.dispose();
+    roomy.dispose();
   });
 
   test('a missing model, a wrong parameter count and another device are told apart; a freed one makes room', async () => {

@@ -89,6 +89,7 @@ export async function claimBackend(context: GpuContext | null): Promise<TfjsBack
 /** What tfjs calls private. Read defensively: without it the pool is merely not bounded. */
 interface BackendInternals {
   readonly commandEncoder: GPUCommandEncoder | null;
+  readonly endComputePassEncoder: () => void;
   readonly bufferManager: {
     readonly freeBuffers?: Map<string, GPUBuffer[]>;
     numFreeBuffers: number;
@@ -98,10 +99,13 @@ interface BackendInternals {
 }
 
 function trimPool(backend: WebGPUBackend, poolBytes: number): void {
-  const { bufferManager: pool, commandEncoder } = backend as unknown as BackendInternals;
+  const { bufferManager: pool, commandEncoder, endComputePassEncoder } = backend as unknown as BackendInternals;
   if (!pool.freeBuffers || pool.numBytesAllocated - pool.numBytesUsed <= poolBytes) return;
   // A recorded command may still use a buffer that counts as free for the commands after it.
-  if (commandEncoder) backend.submitQueue();
+  if (commandEncoder) {
+    endComputePassEncoder.call(backend); // an open pass would make the whole command buffer invalid
+    backend.submitQueue();
+  }
   for (const buffers of pool.freeBuffers.values())
     for (const buffer of buffers.splice(0)) {
       pool.numFreeBuffers--;

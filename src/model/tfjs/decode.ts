@@ -1,6 +1,6 @@
 /**
- * Decoding in tfjs: the contexts are kept as tokens on the host, run through the policy once per call, and extended token
- * by token with the keys and values of that run. Sampling happens on the host, in float64, with the same draws as the
+ * Decoding in tfjs with a KV cache of fixed capacity per slot (kv-cache.ts): all jobs of a call run together, the tokens
+ * they feed in chunks of 16, then one token a step. Sampling happens on the host, in float64, with the same draws as the
  * GPU engine; tokens agree unless a draw falls on a boundary of the cumulative distribution.
  */
 import * as tf from '@tensorflow/tfjs-core';
@@ -8,117 +8,129 @@ import { threefry, unitFloat } from '../../core/rng';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
 import { checkJobs, checkSlots } from '../webgpu/decode-path';
-import { takeRows } from './operations';
-import { byPaddedLength, pieces, ROWS_STEP, roundUp } from './padded-rows';
-import { causalMask, hiddenStates, type KeyValue, logProbabilities, MASKED, stateValues, type Weights } from './policy';
+import { KvCache, type TokenPlace, type WorkingCache } from './kv-cache';
+import { pieces } from './padded-rows';
+import { hiddenStates, logProbabilities, MASKED, stateValues, type Weights } from './policy';
 
 /** One job on its way. */
 interface Active {
   readonly job: DecodeJob;
-  /** Tokens the model has seen or is about to see. */
-  readonly context: Uint32Array;
   readonly ids: number[];
   readonly logp: number[];
   readonly values: number[];
   done: boolean;
 }
 
-/** Contexts of one model's slots. Holds host memory only. */
-export class ContextSlots {
-  private contexts: Uint32Array[] = [];
+/** Fed tokens that run together; always as many, so that a job's result does not depend on how much the others feed. */
+const CHUNK = 16;
+/** Jobs that run together: bounds the attention scores of a chunk. */
+const MAX_JOBS = 1020;
+
+/** KV caches of one model's slots. `dispose` frees them. */
+export class CacheSlots {
+  private cache: KvCache | undefined;
   private filled = new Uint32Array(0);
-  private positions = 0;
 
   constructor(private readonly shape: ModelShape) {}
 
-  /** The same numbers again change nothing; other numbers give empty contexts. */
+  /** The same numbers again change nothing; other numbers give empty caches. */
   open(slots: number, positions: number): void {
-    if (slots === this.contexts.length && positions === this.positions) return;
+    if (this.cache?.slots === slots && this.cache.positions === positions) return;
     checkSlots(this.shape, slots, positions);
-    this.contexts = Array.from({ length: slots }, () => new Uint32Array(0));
+    this.dispose();
+    this.cache = new KvCache(this.shape, slots, positions);
     this.filled = new Uint32Array(slots);
-    this.positions = positions;
   }
 
-  /**
-   * @param limit tokens of one prefill, padding included
-   * @throws see `checkJobs`; nothing has run then
-   */
-  async decode(
-    weights: Weights,
-    jobs: readonly DecodeJob[],
-    options: DecodeOptions,
-    limit: number,
-  ): Promise<DecodeResult[]> {
-    checkJobs(this.shape, jobs, this.filled, this.positions);
-    const active: Active[] = jobs.map((job) => ({
-      job,
-      context: Uint32Array.from([...this.contexts[job.slot]!.subarray(0, job.start), ...job.feed]),
-      ids: [],
-      logp: [],
-      values: [],
-      done: false,
-    }));
-    for (const { length, items } of byPaddedLength(active, (a) => a.context.length, this.shape.positions)) {
-      const most = Math.max(1, Math.floor(limit / length / ROWS_STEP)) * ROWS_STEP;
-      for (const group of pieces(items, most)) await sampleGroup(weights, this.shape, group, length, options);
-    }
-    return active.map(({ job, context, ids, logp, values }) => {
+  /** @throws see `checkJobs`; nothing has run then */
+  async decode(weights: Weights, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
+    const { cache } = this;
+    checkJobs(this.shape, jobs, this.filled, cache?.positions ?? 0);
+    const active = jobs.map((job): Active => ({ job, ids: [], logp: [], values: [], done: false }));
+    for (const group of pieces(active, MAX_JOBS)) await sampleGroup(weights, this.shape, group, cache!, options);
+    return active.map(({ job, ids, logp, values }) => {
       // The last sampled token has not been fed: the next call brings it.
-      const fed = Uint32Array.from([...context, ...ids.slice(0, -1)]);
-      this.contexts[job.slot] = fed;
-      this.filled[job.slot] = fed.length;
+      this.filled[job.slot] = job.start + job.feed.length + ids.length - 1;
       return { ids: Uint32Array.from(ids), logp: Float32Array.from(logp), values: Float32Array.from(values) };
     });
   }
-}
 
-/** What one forward pass leaves: the cache, and [B, vocabulary + 1] log-probs and the value of every row. */
-type Stage = { present: KeyValue[]; output: tf.Tensor2D };
+  dispose(): void {
+    this.cache?.dispose();
+    this.cache = undefined;
+  }
+}
 
 async function sampleGroup(
   weights: Weights,
   shape: ModelShape,
   group: readonly Active[],
-  length: number,
+  cache: KvCache,
   options: DecodeOptions,
 ): Promise<void> {
-  const rows = roundUp(group.length, ROWS_STEP);
-  const mask = paddingMask(group, rows, length);
-  let stage = tf.tidy(() => prefill(weights, shape, group, rows, length));
+  const working = cache.take(group.map(({ job }) => job.slot));
   try {
+    const visible = group.map(({ job }) => job.start + job.feed.length);
+    let output = prefill(weights, shape, group, working);
     for (let step = 0; ; step++) {
-      sampleRows(group, await stage.output.data<'float32'>(), shape.vocabulary, options);
-      if (group.every((a) => a.done)) return;
-      const next = tf.tidy(() => extend(weights, shape, group, rows, step, mask, stage.present));
-      tf.dispose(stage);
-      stage = next;
+      const data = await output.data<'float32'>();
+      output.dispose();
+      sampleRows(group, data, shape.vocabulary, options);
+      if (group.every((a) => a.done)) break;
+      output = extend(weights, shape, group, working, visible, step);
     }
+    cache.put(working, (row, step) => {
+      const ids = group[row]?.ids;
+      return ids && step < ids.length - 1 ? visible[row]! + step : null;
+    });
   } finally {
-    tf.dispose(stage);
-    mask.dispose();
+    working.dispose();
   }
 }
 
-/** Runs the whole contexts, left-aligned and padded to `length`. */
-function prefill(weights: Weights, shape: ModelShape, group: readonly Active[], rows: number, length: number): Stage {
-  const ids = new Int32Array(rows * length);
-  const previous = new Int32Array(rows * length);
-  // Spare rows read any state; their output is ignored.
-  const last = Int32Array.from({ length: rows }, (_, row) => row * length);
-  group.forEach(({ context }, row) => {
-    ids.set(context, row * length);
-    previous.set(context.subarray(0, -1), row * length + 1);
-    last[row] = row * length + context.length - 1;
-  });
-  const positions = ids.map((_, i) => i % length);
-  const { hidden, present } = hiddenStates(
-    weights,
-    shape,
-    { rows, length, ids: ints(ids), previous: ints(previous), positions: ints(positions) },
-    causalMask(length),
-  );
-  return { present, output: outputs(weights, takeRows(hidden, last)) };
+/** Feeds every job's tokens, chunk by chunk. @returns [rows, vocabulary + 1], see `outputs` */
+function prefill(weights: Weights, shape: ModelShape, group: readonly Active[], working: WorkingCache): tf.Tensor2D {
+  const { rows, positions } = working;
+  const longest = group.reduce((n, { job }) => Math.max(n, job.feed.length), 0);
+  let last = tf.zeros<tf.Rank.R2>([rows, shape.dModel]);
+  for (let first = 0; first < longest; first += CHUNK) {
+    const places: (TokenPlace | null)[] = [];
+    const mask = new Float32Array(rows * CHUNK * positions);
+    const ends = new Int32Array(rows); // rows of [last, hidden states of the chunk]
+    for (let row = 0; row < rows; row++) {
+      ends[row] = row;
+      const job = group[row]?.job;
+      for (let i = 0; i < CHUNK; i++) {
+        const at = first + i;
+        const id = job?.feed[at];
+        if (job === undefined || id === undefined) {
+          places.push(null);
+          continue;
+        }
+        const position = job.start + at;
+        places.push({ id, previous: at > 0 ? job.feed[at - 1]! : position > 0 ? job.previous : 0, position });
+        const line = (row * CHUNK + i) * positions;
+        mask.fill(MASKED, line + position + 1, line + positions);
+        if (at === job.feed.length - 1) ends[row] = rows + row * CHUNK + i;
+      }
+    }
+    const next = tf.tidy(() => {
+      const attended = working.writer(places, CHUNK);
+      const hidden = hiddenStates(
+        weights,
+        shape,
+        gridOf(places, rows, CHUNK),
+        tf.tensor4d(mask, [rows, 1, CHUNK, positions]),
+        attended,
+      );
+      return tf.gather(tf.concat([last, hidden], 0), tf.tensor1d(ends, 'int32'));
+    });
+    last.dispose();
+    last = next;
+  }
+  const output = tf.tidy(() => outputs(weights, last));
+  last.dispose();
+  return output;
 }
 
 /** Runs one more token per row: the one sampled last. Finished rows run along and are ignored. */
@@ -126,42 +138,49 @@ function extend(
   weights: Weights,
   shape: ModelShape,
   group: readonly Active[],
-  rows: number,
+  working: WorkingCache,
+  visible: readonly number[],
   step: number,
-  paddingMask: tf.Tensor4D,
-  past: readonly KeyValue[],
-): Stage {
-  const ids = new Int32Array(rows);
-  const previous = new Int32Array(rows);
-  const positions = new Int32Array(rows);
-  group.forEach(({ context, ids: sampled, done }, row) => {
-    if (done) return;
-    ids[row] = sampled[step]!;
-    previous[row] = step > 0 ? sampled[step - 1]! : context[context.length - 1]!;
-    positions[row] = context.length + step;
+): tf.Tensor2D {
+  const { rows, positions } = working;
+  const places = Array.from({ length: rows }, (_, row): TokenPlace | null => {
+    const a = group[row];
+    if (a === undefined || a.done) return null;
+    const previous = step > 0 ? a.ids[step - 1]! : a.job.feed[a.job.feed.length - 1]!;
+    return { id: a.ids[step]!, previous, position: visible[row]! + step };
   });
-  const mask = tf.concat([paddingMask, tf.zeros([rows, 1, 1, step + 1])], 3);
-  const { hidden, present } = hiddenStates(
-    weights,
-    shape,
-    { rows, length: 1, ids: ints(ids), previous: ints(previous), positions: ints(positions) },
-    mask,
-    past,
-  );
-  return { present, output: outputs(weights, hidden) };
+  // The cache up to the fed tokens, then what was sampled in this call.
+  const width = positions + step + 1;
+  const mask = new Float32Array(rows * width);
+  group.forEach((_, row) => {
+    mask.fill(MASKED, row * width + visible[row]!, row * width + positions);
+  });
+  return tf.tidy(() => {
+    const attended = working.appender();
+    const grid = gridOf(places, rows, 1);
+    return outputs(weights, hiddenStates(weights, shape, grid, tf.tensor4d(mask, [rows, 1, 1, width]), attended));
+  });
 }
 
+/** Token grid of some places; nothing is at `null`, and what is computed there is never read. */
+function gridOf(places: readonly (TokenPlace | null)[], rows: number, length: number) {
+  const ints = (pick: (place: TokenPlace) => number) =>
+    tf.tensor1d(
+      Int32Array.from(places, (place) => (place ? pick(place) : 0)),
+      'int32',
+    );
+  return {
+    rows,
+    length,
+    ids: ints((p) => p.id),
+    previous: ints((p) => p.previous),
+    positions: ints((p) => p.position),
+  };
+}
+
+/** [B, vocabulary + 1]: log-probs and the value of every row, for one read-back. */
 function outputs(weights: Weights, hidden: tf.Tensor2D): tf.Tensor2D {
   return tf.concat([logProbabilities(weights, hidden), tf.reshape(stateValues(weights, hidden), [-1, 1])], 1);
-}
-
-/** [B, 1, 1, length]: `MASKED` where a context has ended and padding lies between it and the sampled tokens. */
-function paddingMask(group: readonly Active[], rows: number, length: number): tf.Tensor4D {
-  const mask = new Float32Array(rows * length);
-  group.forEach(({ context }, row) => {
-    mask.fill(MASKED, row * length + context.length, (row + 1) * length);
-  });
-  return tf.tensor4d(mask, [rows, 1, 1, length]);
 }
 
 /** Samples the next token of every row that is not done. @param data [B, vocabulary + 1] */
@@ -186,8 +205,4 @@ export function inverseCdf(logp: Float32Array, draw: number): number {
     if (cumulative > draw) return id;
   }
   return logp.length - 1;
-}
-
-function ints(values: Int32Array): tf.Tensor1D {
-  return tf.tensor1d(values, 'int32');
 }

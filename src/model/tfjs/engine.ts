@@ -25,7 +25,7 @@ import type {
 } from '../engine';
 import { type ModelShape, type ParameterLayout, parameterLayout } from '../parameters';
 import { claimBackend, type TfjsBackend } from './backend';
-import { ContextSlots } from './decode';
+import { CacheSlots } from './decode';
 import { globalNorm, ModelState } from './model-state';
 import { type StepGradient, scoreRows, stepGradient } from './step';
 
@@ -63,7 +63,7 @@ class TfjsEngine implements PolicyEngine {
   readonly kind = 'tfjs';
   private readonly layout: ParameterLayout;
   private readonly models = new Map<ModelRole, ModelState>();
-  private readonly slots = new Map<ModelRole, ContextSlots>();
+  private readonly slots = new Map<ModelRole, CacheSlots>();
 
   constructor(
     private readonly backend: TfjsBackend,
@@ -102,15 +102,16 @@ class TfjsEngine implements PolicyEngine {
   }
 
   async openSlots(role: ModelRole, slots: number, positions: number): Promise<void> {
-    const contexts = this.slots.get(role) ?? new ContextSlots(this.shape);
-    contexts.open(slots, positions);
-    this.slots.set(role, contexts);
+    await this.backend.activate();
+    const caches = this.slots.get(role) ?? new CacheSlots(this.shape);
+    caches.open(slots, positions);
+    this.slots.set(role, caches);
   }
 
   async decode(role: ModelRole, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
     const { weights } = await this.model(role);
-    const contexts = this.slots.get(role) ?? new ContextSlots(this.shape);
-    const results = await contexts.decode(weights, jobs, options, this.limit);
+    const caches = this.slots.get(role) ?? new CacheSlots(this.shape);
+    const results = await caches.decode(weights, jobs, options);
     this.backend.trim(this.poolBytes);
     return results;
   }
@@ -156,6 +157,7 @@ class TfjsEngine implements PolicyEngine {
 
   dispose(): void {
     for (const model of this.models.values()) model.dispose();
+    for (const slots of this.slots.values()) slots.dispose();
     this.models.clear();
     this.slots.clear();
     this.backend.release();

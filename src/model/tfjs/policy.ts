@@ -32,36 +32,36 @@ export function causalMask(length: number): tf.Tensor2D {
   return tf.tensor2d(mask, [length, length]);
 }
 
+/** What the tokens of a layer attend to: given their own keys and values, these with what a cache holds. */
+export type Attended = (layer: number, own: KeyValue) => KeyValue;
+
 /**
  * Hidden states after the final layer norm.
  * @param mask added to the scores; broadcasts to [B, heads, n, m]
- * @param past keys and values of m − n earlier positions, one entry a layer
- * @returns `hidden` [B × n, d]; `present`: past and new keys and values, m positions
+ * @param attended default: the tokens of the grid attend to each other
+ * @returns [B × n, d]
  */
 export function hiddenStates(
   weights: Weights,
   shape: ModelShape,
   grid: TokenGrid,
   mask: tf.Tensor,
-  past?: readonly KeyValue[],
-): { hidden: tf.Tensor2D; present: KeyValue[] } {
+  attended: Attended = (_, own) => own,
+): tf.Tensor2D {
   const get = <T extends tf.Tensor>(name: string): T => tensor<T>(weights, name);
   let x = tf.add(embed(get('wte'), grid.ids), embed(get('wpe'), grid.positions)) as tf.Tensor2D;
   if (shape.previousToken) x = tf.add(x, embed(get('wte_prev'), grid.previous));
-  const present: KeyValue[] = [];
   for (let layer = 0; layer < shape.layers; layer++) {
     const block = (name: BlockParameter) => tensor(weights, blockParameter(layer, name));
     const normed = layerNorm(x, block('ln_1.weight'), block('ln_1.bias'));
     const qkv = linear(normed, block('attn.qkv.weight'), block('attn.qkv.bias')); // [B n, 3 d]
-    const attended = attention(qkv, shape, grid, mask, past?.[layer]);
-    present.push(attended.present);
-    x = tf.add(x, linear(attended.output, block('attn.proj.weight'), block('attn.proj.bias')));
-    const hidden = tf.relu(
-      linear(layerNorm(x, block('ln_2.weight'), block('ln_2.bias')), block('mlp.fc.weight'), block('mlp.fc.bias')),
-    );
+    const mixed = attention(qkv, shape, grid, mask, (own) => attended(layer, own));
+    x = tf.add(x, linear(mixed, block('attn.proj.weight'), block('attn.proj.bias')));
+    const again = layerNorm(x, block('ln_2.weight'), block('ln_2.bias'));
+    const hidden = linear(again, block('mlp.fc.weight'), block('mlp.fc.bias'), 'relu');
     x = tf.add(x, linear(hidden, block('mlp.proj.weight'), block('mlp.proj.bias')));
   }
-  return { hidden: layerNorm(x, get('ln_f.weight'), get('ln_f.bias')), present };
+  return layerNorm(x, get('ln_f.weight'), get('ln_f.bias'));
 }
 
 /** log π of all tokens after each hidden state. @param hidden [p, d] @returns [p, vocabulary] */
@@ -81,9 +81,14 @@ function tensor<T extends tf.Tensor>(weights: Weights, name: string): T {
   return found as T;
 }
 
-/** x · W + b, weights [in, out]. */
-function linear(x: tf.Tensor2D, weight: tf.Tensor, bias: tf.Tensor): tf.Tensor2D {
-  return tf.add(tf.matMul(x, weight as tf.Tensor2D), bias);
+/** x · W + b, then relu if asked, in one operation; weights [in, out]. */
+function linear(
+  x: tf.Tensor2D,
+  weight: tf.Tensor,
+  bias: tf.Tensor,
+  activation: 'linear' | 'relu' = 'linear',
+): tf.Tensor2D {
+  return tf.fused.matMul({ a: x, b: weight as tf.Tensor2D, bias, activation }) as tf.Tensor2D;
 }
 
 function layerNorm(x: tf.Tensor2D, weight: tf.Tensor, bias: tf.Tensor): tf.Tensor2D {
@@ -98,18 +103,19 @@ function attention(
   shape: ModelShape,
   grid: TokenGrid,
   mask: tf.Tensor,
-  past: KeyValue | undefined,
-): { output: tf.Tensor2D; present: KeyValue } {
+  attended: (own: KeyValue) => KeyValue,
+): tf.Tensor2D {
   const { heads, dModel } = shape;
   const width = dModel / heads;
-  const parts = tf.split(qkv, 3, 1).map(
-    (part) => tf.transpose(tf.reshape(part, [grid.rows, grid.length, heads, width]), [0, 2, 1, 3]) as tf.Tensor4D, // [B, heads, n, width]
-  );
-  const [queries, newKeys, newValues] = parts as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D];
-  const keys = past ? tf.concat([past.keys, newKeys], 2) : newKeys;
-  const values = past ? tf.concat([past.values, newValues], 2) : newValues;
+  const [queries, ownKeys, ownValues] = tf
+    .split(qkv, 3, 1)
+    .map((part) => tf.transpose(tf.reshape(part, [grid.rows, grid.length, heads, width]), [0, 2, 1, 3])) as [
+    tf.Tensor4D,
+    tf.Tensor4D,
+    tf.Tensor4D,
+  ]; // [B, heads, n, width]
+  const { keys, values } = attended({ keys: ownKeys, values: ownValues }); // [B, heads, m, width]
   const scores = tf.mul(tf.matMul(queries, keys, false, true), 1 / Math.sqrt(width)); // [B, heads, n, m]
   const mixed = tf.matMul(tf.softmax(tf.add(scores, mask)), values); // [B, heads, n, width]
-  const output = tf.reshape(tf.transpose(mixed, [0, 2, 1, 3]), [grid.rows * grid.length, dModel]) as tf.Tensor2D;
-  return { output, present: { keys, values } };
+  return tf.reshape(tf.transpose(mixed, [0, 2, 1, 3]), [grid.rows * grid.length, dModel]);
 }

@@ -23,7 +23,7 @@ function outputsOf(weights: Weights, shape: ModelShape, padded: PaddedRows, with
     previous: ints(padded.previous),
     positions: ints(padded.positions),
   };
-  const { hidden } = hiddenStates(weights, shape, grid, causalMask(padded.length));
+  const hidden = hiddenStates(weights, shape, grid, causalMask(padded.length));
   const predicting = takeRows(hidden, padded.source); // [p, d]
   const values = stateValues(weights, predicting);
   if (!withPolicy) return { logp: tf.zerosLike(values), entropy: tf.zerosLike(values), values };
