@@ -6,12 +6,13 @@
 //   id = first v with Σ_{w≤v} softmax(logits)_w > u,  u = unit_float(threefry(key, (stream, index))[0])
 // Source: src/model/parameters.ts (model), docs/algorithm.md section 6 (T = 1, full softmax), shaders/threefry.wgsl (draws).
 //
-// Bindings (group 0). Constants are written before this text: sizes of private arrays and uniform arrays, offsets of the
-// weights in 16 floats (src/gpu/kernels/decode-fused.ts).
+// Bindings (group 0). Written before this text: sizes of private arrays, offsets of the weights in 16 floats
+// (src/gpu/kernels/decode-fused.ts); and decode-fused-lane.wgsl or decode-fused-subgroup.wgsl with bindings 1 to 3, the
+// private arrays and the products.
 //   0 embeddings  [vec4]  f32  wte [V, d], wte_prev [V, d] if any, wpe [positions, d]: the flat parameters' start   read
-//   1 attention   [mat4] f32  per layer ln_1, attn.qkv, attn.proj; at most 64 KiB, as the next two                 uniform
-//   2 mlp         [mat4] f32  per layer ln_2, mlp.fc, mlp.proj                                                     uniform
-//   3 head        [mat4] f32  ln_f, lm_head, value_head                                                            uniform
+//   1 attention   f32         per layer ln_1, attn.qkv, attn.proj; at most 64 KiB, as the next two                 uniform
+//   2 mlp         f32         per layer ln_2, mlp.fc, mlp.proj                                                     uniform
+//   3 head        f32         ln_f, lm_head, value_head                                                            uniform
 //   4 cache       [layer, position, key d/4 ++ value d/4, slot] vec4 f32                                            read/write
 //   5 jobs        [jobs, 12] u32: slot, start, feed_at, feed_count, previous, stop, cap, idle, stream, index, 0, 0;
 //                 then all fed token ids; feed_at is an index into this array                                       read
@@ -26,9 +27,8 @@
 // Numerics: float32; sums in index order; online softmax over positions in order; cumulative probability in id order.
 //   A lane never reads what another wrote: a result does not depend on the other jobs. NaN logits fall through to
 //   the last id with a NaN log-prob. No trip count is a constant except the head width: drivers unroll constant loops,
-//   and the first dispatch then takes up to a minute on software adapters. Products keep 16 outputs in
-//   registers, as each read of a private array costs a software adapter a gather, and read 16 weights (a mat4x4, used as
-//   four columns) at one address, as the address is checked each time: all widths are multiples of 16.
+//   and the first dispatch then takes up to a minute on software adapters. Products keep 16 outputs in registers, as each
+//   read of a private array costs a software adapter a gather: all widths are multiples of 16.
 // Oracle: test/oracle/decode.ts (float64, no cache); log-probs and values within 1e-4 (test/gpu/decode.test.ts).
 
 struct Params {
@@ -39,18 +39,10 @@ struct Params {
 }
 
 @group(0) @binding(0) var<storage, read> embeddings: array<vec4<f32>>;
-@group(0) @binding(1) var<uniform> attention: array<mat4x4<f32>, ATTENTION_SIZE>;
-@group(0) @binding(2) var<uniform> mlp: array<mat4x4<f32>, MLP_SIZE>;
-@group(0) @binding(3) var<uniform> head: array<mat4x4<f32>, HEAD_SIZE>;
 @group(0) @binding(4) var<storage, read_write> cache: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read> jobs: array<u32>;
 @group(0) @binding(6) var<storage, read_write> out: array<vec4<u32>>;
 @group(0) @binding(7) var<uniform> params: Params;
-
-// Per lane: residual stream, input and output of the current product.
-var<private> x: array<vec4<f32>, D4>;
-var<private> h: array<f32, H>;
-var<private> y: array<vec4<f32>, Y4>;
 
 // The input of a product is read one float at a time.
 fn write_h(i: u32, v: vec4<f32>) {
@@ -74,67 +66,15 @@ fn moments() -> vec2<f32> {
   return vec2<f32>(mean, inverseSqrt(dot(squares, vec4<f32>(1.0)) / n + params.epsilon));
 }
 
-// y = bias + h[0..width) · W for the attention weights; W is [width, out16], 16 floats an element, from `weight`.
-fn attention_product(weight: u32, bias: u32, width: u32, out16: u32) {
-  for (var j = 0u; j < out16; j++) {
-    var a = attention[bias + j];
-    var at = weight + j;
-    for (var i = 0u; i < width; i++) {
-      let v = vec4<f32>(h[i]);
-      let w = attention[at];
-      a = mat4x4<f32>(fma(v, w[0], a[0]), fma(v, w[1], a[1]), fma(v, w[2], a[2]), fma(v, w[3], a[3]));
-      at += out16;
-    }
-    y[4u * j] = a[0];
-    y[4u * j + 1u] = a[1];
-    y[4u * j + 2u] = a[2];
-    y[4u * j + 3u] = a[3];
-  }
-}
-
-// The same for the MLP weights.
-fn mlp_product(weight: u32, bias: u32, width: u32, out16: u32) {
-  for (var j = 0u; j < out16; j++) {
-    var a = mlp[bias + j];
-    var at = weight + j;
-    for (var i = 0u; i < width; i++) {
-      let v = vec4<f32>(h[i]);
-      let w = mlp[at];
-      a = mat4x4<f32>(fma(v, w[0], a[0]), fma(v, w[1], a[1]), fma(v, w[2], a[2]), fma(v, w[3], a[3]));
-      at += out16;
-    }
-    y[4u * j] = a[0];
-    y[4u * j + 1u] = a[1];
-    y[4u * j + 2u] = a[2];
-    y[4u * j + 3u] = a[3];
-  }
-}
-
-// The same for the output head.
-fn head_product(weight: u32, bias: u32, width: u32, out16: u32) {
-  for (var j = 0u; j < out16; j++) {
-    var a = head[bias + j];
-    var at = weight + j;
-    for (var i = 0u; i < width; i++) {
-      let v = vec4<f32>(h[i]);
-      let w = head[at];
-      a = mat4x4<f32>(fma(v, w[0], a[0]), fma(v, w[1], a[1]), fma(v, w[2], a[2]), fma(v, w[3], a[3]));
-      at += out16;
-    }
-    y[4u * j] = a[0];
-    y[4u * j + 1u] = a[1];
-    y[4u * j + 2u] = a[2];
-    y[4u * j + 3u] = a[3];
-  }
-}
-
 // Writes key and value of this position, then h = causal attention of y's query over positions 0 … position.
-fn attend(layer: u32, position: u32, slot: u32) {
+fn attend(layer: u32, position: u32, slot: u32, works: bool) {
   let d4 = params.d4;
   let stride = 2u * d4 * params.slots;
   let base = layer * params.positions * stride + slot;
   let own = base + position * stride;
-  for (var c = 0u; c < 2u * d4; c++) { cache[own + c * params.slots] = y[d4 + c]; }
+  if (works) {
+    for (var c = 0u; c < 2u * d4; c++) { cache[own + c * params.slots] = y[d4 + c]; }
+  }
   for (var hd = 0u; hd < params.heads; hd++) {
     let first = hd * HEAD_D4;
     var q: array<vec4<f32>, HEAD_D4>;
@@ -165,12 +105,12 @@ fn attend(layer: u32, position: u32, slot: u32) {
 
 // One quarter of a block: 0 qkv, 1 attention and projection, 2 MLP hidden, 3 MLP output. The quarters share their code,
 // so that each product stands in the text once.
-fn quarter(kind: u32, layer: u32, position: u32, slot: u32) {
+fn quarter(kind: u32, layer: u32, position: u32, slot: u32, works: bool) {
   let d4 = params.d4;
   let a = layer * ATTENTION_STRIDE;
   let b = layer * MLP_STRIDE;
   if (kind == 1u) {
-    attend(layer, position, slot);
+    attend(layer, position, slot, works);
   } else if (kind == 3u) {
     for (var i = 0u; i < params.f4; i++) { write_h(i, max(y[i], vec4<f32>())); }
   } else {
@@ -178,8 +118,8 @@ fn quarter(kind: u32, layer: u32, position: u32, slot: u32) {
     for (var i = 0u; i < d4; i++) {
       let e = i / 4u;
       let c = i % 4u;
-      let weight = select(mlp[b + e][c], attention[a + e][c], kind == 0u);
-      let bias = select(mlp[b + LN_BIAS + e][c], attention[a + LN_BIAS + e][c], kind == 0u);
+      let weight = select(mlp_at(b + e, c), attention_at(a + e, c), kind == 0u);
+      let bias = select(mlp_at(b + LN_BIAS + e, c), attention_at(a + LN_BIAS + e, c), kind == 0u);
       write_h(i, fma((x[i] - m.x) * m.y, weight, bias));
     }
   }
@@ -201,10 +141,10 @@ fn quarter(kind: u32, layer: u32, position: u32, slot: u32) {
 // Logits into y; returns the value.
 fn output_head() -> f32 {
   let m = moments();
-  var value = head[VALUE_BIAS][0].x;
+  var value = head_at(VALUE_BIAS, 0u).x;
   for (var i = 0u; i < params.d4; i++) {
-    let v = fma((x[i] - m.x) * m.y, head[i / 4u][i % 4u], head[LN_BIAS + i / 4u][i % 4u]);
-    value += dot(v, head[VALUE_WEIGHT + i / 4u][i % 4u]);
+    let v = fma((x[i] - m.x) * m.y, head_at(i / 4u, i % 4u), head_at(LN_BIAS + i / 4u, i % 4u));
+    value += dot(v, head_at(VALUE_WEIGHT + i / 4u, i % 4u));
     write_h(i, v);
   }
   head_product(LM_WEIGHT, LM_BIAS, 4u * params.d4, params.v4 / 4u);
@@ -239,10 +179,12 @@ fn draw(u: f32) -> vec2<u32> {
   return vec2<u32>(id, bitcast<u32>(logp));
 }
 
-@compute @workgroup_size(WORKGROUP)
-fn main(@builtin(global_invocation_id) global_id: vec3<u32>) {
-  let job = global_id.x;
-  if (job >= params.jobs) { return; }
+// The work of lane `lane`; the entry point stands with the products.
+fn decode(lane: u32) {
+  // Lanes that have no job, wait or are done go on with the others of their group while any of those works, as they may
+  // hold weights for them; they attend to one position and store nothing.
+  let has_job = lane < params.jobs;
+  let job = min(lane, params.jobs - 1u);
   let record = job * 12u;
   let slot = jobs[record];
   let start = jobs[record + 1u];
@@ -256,9 +198,12 @@ fn main(@builtin(global_invocation_id) global_id: vec3<u32>) {
   let result = job * params.out_stride;
   var state = out[result];
   if (params.step_begin == 0u) { state = vec4<u32>(0u, jobs[record + 4u], 0u, 0u); }
-  for (var step = max(params.step_begin, idle); step < params.step_end && state.w == 0u; step++) {
-    let fed = step - idle;
-    let position = start + fed;
+  for (var step = params.step_begin; step < params.step_end; step++) {
+    let works = has_job && step >= idle && state.w == 0u;
+    if (!any_lane(has_job && state.w == 0u)) { break; }
+    if (!any_lane(works)) { continue; }
+    let fed = select(0u, step - idle, works);
+    let position = select(0u, start + fed, works);
     var token = state.x;
     if (fed < feed_count) { token = jobs[feed_at + fed]; }
     // parameters.ts: at position 0 the previous token counts as token 0.
@@ -268,10 +213,12 @@ fn main(@builtin(global_invocation_id) global_id: vec3<u32>) {
       if (HAS_PREVIOUS) { e += embeddings[WTE_PREVIOUS + previous * params.d4 + i]; }
       x[i] = e;
     }
-    for (var part = 0u; part < 4u * params.layers; part++) { quarter(part & 3u, part >> 2u, position, slot); }
-    state.y = token;
-    if (fed + 1u >= feed_count) {
-      let value = output_head();
+    for (var part = 0u; part < 4u * params.layers; part++) { quarter(part & 3u, part >> 2u, position, slot, works); }
+    let samples = works && fed + 1u >= feed_count;
+    if (works) { state.y = token; }
+    if (!any_lane(samples)) { continue; }
+    let value = output_head();
+    if (samples) {
       let bits = threefry(vec2<u32>(params.key0, params.key1), vec2<u32>(stream, index + state.z));
       let sampled = draw(unit_float(bits.x));
       out[result + 1u + state.z] = vec4<u32>(sampled, bitcast<u32>(value), 0u);
@@ -280,5 +227,5 @@ fn main(@builtin(global_invocation_id) global_id: vec3<u32>) {
       if (sampled.x == stop || state.z >= cap) { state.w = 1u; }
     }
   }
-  out[result] = state;
+  if (has_job) { out[result] = state; }
 }

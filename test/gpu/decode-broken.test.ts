@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { RandomStream, randomKey } from '../../src/core/rng';
 import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
-import type { DecodePathName } from '../../src/model/webgpu/decode';
+import type { DecodePathName } from '../../src/model/webgpu/decode-path';
 import { compareWithOracle, type Histories, makeJob, randomParameters, shapes, upload } from './decode-support';
 
 let context: GpuContext;
@@ -13,6 +13,7 @@ beforeAll(async () => {
 afterAll(() => context.dispose());
 afterEach(() => {
   vi.doUnmock('../../shaders/decode-fused.wgsl?raw');
+  vi.doUnmock('../../shaders/decode-fused-subgroup.wgsl?raw');
   vi.doUnmock('../../shaders/decode-fused-workgroup.wgsl?raw');
   vi.doUnmock('../../shaders/decode-attention.wgsl?raw');
   vi.doUnmock('../../shaders/decode-cache.wgsl?raw');
@@ -28,7 +29,14 @@ const broken: [DecodePathName, string, string, string][] = [
   ['layered', 'sample', ' - log(total)', ''],
   ['layered', 'sample', 'jobs[job * 8u + 5u] + n)', 'jobs[job * 8u + 5u])'],
   ['layered', 'sample', 'sum > bound', 'sum > 0.5 * bound'],
-  ['fused', 'decode-fused', 'y[first + c] * params.scale', 'y[first + c]'],
+  ['lane', 'decode-fused', 'y[first + c] * params.scale', 'y[first + c]'],
+  ['subgroup', 'decode-fused', 'select(e, 1.0, rises)', 'e'],
+  [
+    'subgroup',
+    'decode-fused-subgroup',
+    'attention_at(at + (share / 4u) * out16, share % 4u)',
+    'attention_at(at + (share / 4u) * out16, share % 2u)',
+  ],
   ['workgroup', 'decode-fused-workgroup', 'score * params.scale', 'score'],
   ['workgroup', 'decode-fused-workgroup', 'sum += partials[p * columns + lane]', 'sum += partials[lane]'],
   ['workgroup', 'decode-fused-workgroup', 'first_draw + state.z', 'first_draw'],

@@ -4,8 +4,9 @@ import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, GpuContext } from '../../src/gpu/device';
 import type { DecodeJob, DecodeResult } from '../../src/model/engine';
 import type { ModelShape } from '../../src/model/parameters';
-import { type DecodePathName, Decoder } from '../../src/model/webgpu/decode';
+import { Decoder } from '../../src/model/webgpu/decode';
 import { fusedFits } from '../../src/model/webgpu/decode-fused';
+import type { DecodePathName } from '../../src/model/webgpu/decode-path';
 import { workgroupFits } from '../../src/model/webgpu/decode-workgroup';
 import { oracleForward, oracleTensors } from '../oracle/decode';
 import {
@@ -51,8 +52,8 @@ async function withDecoder(
   expect(context.bytes).toBe(before);
 }
 
-const paths: DecodePathName[] = ['fused', 'workgroup', 'layered'];
-const supports = { fused: fusedFits, workgroup: workgroupFits, layered: () => true };
+const paths: DecodePathName[] = ['lane', 'subgroup', 'workgroup', 'layered'];
+const supports = { lane: fusedFits, subgroup: fusedFits, workgroup: workgroupFits, layered: () => true };
 
 // The first dispatch of a shape compiles: seconds on an idle software adapter, more on a busy one.
 describe.each(paths)('%s', { timeout: 300_000 }, (path) => {
@@ -223,17 +224,17 @@ describe.each(paths)('%s', { timeout: 300_000 }, (path) => {
   });
 });
 
-test('auto takes the fused kernel where it fits, and all paths sample the same within tolerance', async () => {
+test('without a choice the fused kernel is taken where it fits, and all paths sample the same within tolerance', async () => {
   const auto = await Decoder.create(context, quick);
-  expect(auto.path).toBe('fused');
+  expect(auto.path).toBe('subgroup');
   auto.dispose();
   const large = shapes['weights beyond a uniform buffer']!;
   const fallback = await Decoder.create(context, large);
   expect(fallback.path).toBe('layered');
   fallback.dispose();
-  await expect(Decoder.create(context, large, { path: 'fused' })).rejects.toMatchObject({ code: 'decode.path' });
+  await expect(Decoder.create(context, large, { path: 'lane' })).rejects.toMatchObject({ code: 'gpu.choice' });
   const wide = { ...large, dModel: 512 };
-  await expect(Decoder.create(context, wide, { path: 'workgroup' })).rejects.toMatchObject({ code: 'decode.path' });
+  await expect(Decoder.create(context, wide, { path: 'workgroup' })).rejects.toMatchObject({ code: 'gpu.choice' });
 
   const jobs = Array.from({ length: 33 }, (_, slot) => ({
     slot,
@@ -288,7 +289,7 @@ test('the widest model of the workgroup path compiles within the limits that eve
 });
 
 test('a slot remembers only what was fed, and mistakes are named before anything runs', async () => {
-  await withDecoder(quick, 'fused', 1, async ({ decoder, parameters }) => {
+  await withDecoder(quick, 'subgroup', 1, async ({ decoder, parameters }) => {
     decoder.openSlots(2, 20);
     const job: DecodeJob = {
       slot: 0,

@@ -38,6 +38,7 @@ const variants: readonly KernelChoices[] = (['registers', 'subgroup'] as const).
   'matmul-input-gradient': product,
   'matmul-weight-gradient': product,
   attention: product === 'subgroup' ? 'subgroup' : 'lane',
+  decode: 'layered',
 }));
 let kernels: TransformerKernels[];
 beforeAll(async () => {

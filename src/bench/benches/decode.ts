@@ -1,5 +1,5 @@
 /** Sampled tokens per second of each decode path, and how the cost of a token grows with its context. */
-import type { DecodePathName } from '../../model/webgpu/decode';
+import type { DecodePathName } from '../../model/webgpu/decode-path';
 import { type DecodeCosts, decodeCosts } from '../../run/measure/decode-cost';
 import { type MeasuredModel, measuredModelNames, measuredModels } from '../../run/measure/models';
 import { integerOption, integersOption, namesOption } from '../arguments';
@@ -7,9 +7,9 @@ import type { Bench } from '../bench';
 import { withDevice } from '../device';
 import { digits, spreadText } from '../table';
 
-const paths: readonly DecodePathName[] = ['fused', 'workgroup', 'layered'];
+const paths: readonly DecodePathName[] = ['subgroup', 'lane', 'workgroup', 'layered'];
 /** One workgroup per job takes minutes on a software adapter, so it is measured when asked for. */
-const usualPaths: readonly DecodePathName[] = ['fused', 'layered'];
+const usualPaths: readonly DecodePathName[] = ['subgroup', 'lane', 'layered'];
 const CONTEXTS = [16, 64, 128, 256];
 
 interface Result extends DecodeCosts {

@@ -3,9 +3,12 @@
  * need constant sizes, so the constants are written into the text; trip counts stay in the params.
  */
 import decodeFused from '../../../shaders/decode-fused.wgsl?raw';
+import laneProducts from '../../../shaders/decode-fused-lane.wgsl?raw';
+import subgroupProducts from '../../../shaders/decode-fused-subgroup.wgsl?raw';
 import threefry from '../../../shaders/threefry.wgsl?raw';
 import type { GpuContext } from '../device';
 import { compileKernel, f32, type GpuSlice, type Kernel, type Recorder } from '../kernel';
+import { type SubgroupShape, withSubgroup } from './subgroup';
 
 /** Sizes and offsets of one model. Offsets and sizes of the weight regions count 16 floats (64 bytes), those of the
  *  embeddings 4 floats. */
@@ -47,8 +50,8 @@ export const FUSED_WORKGROUP = 8;
  */
 export const FUSED_REGION_LIMIT = 1024;
 
-/** The WGSL text of a plan. Exported for tests that break it. */
-export function decodeFusedSource(plan: DecodeFusedPlan): string {
+/** The WGSL text of a plan. @param subgroup given: its lanes hand weights round */
+function decodeFusedSource(plan: DecodeFusedPlan, subgroup: SubgroupShape | undefined): string {
   const { d4, f4, v4, attention, mlp, head } = plan;
   const unsigned: Record<string, number> = {
     WORKGROUP: FUSED_WORKGROUP,
@@ -79,14 +82,19 @@ export function decodeFusedSource(plan: DecodeFusedPlan): string {
   };
   const constants = Object.entries(unsigned).map(([name, value]) => `const ${name} = ${value}u;`);
   constants.push(`const HAS_PREVIOUS = ${plan.embeddings.wtePrevious !== undefined};`);
-  return `${constants.join('\n')}\n${threefry}\n${decodeFused}`;
+  const text = [...constants, threefry, subgroup ? subgroupProducts : laneProducts, decodeFused].join('\n');
+  return subgroup ? withSubgroup(text, subgroup) : text;
 }
 
-/** Compiles the kernel of a plan. */
-export function compileDecodeFused(context: GpuContext, plan: DecodeFusedPlan): Promise<Kernel> {
+/** Compiles the kernel of a plan. @param subgroup given: its lanes hand weights round */
+export function compileDecodeFused(
+  context: GpuContext,
+  plan: DecodeFusedPlan,
+  subgroup: SubgroupShape | undefined,
+): Promise<Kernel> {
   return compileKernel(context, {
-    name: 'decode-fused',
-    code: decodeFusedSource(plan),
+    name: subgroup ? 'decode-fused-subgroup' : 'decode-fused-lane',
+    code: decodeFusedSource(plan, subgroup),
     bindings: ['read', 'uniform', 'uniform', 'uniform', 'write', 'read', 'write', 'params'],
   });
 }

@@ -12,6 +12,7 @@ import {
   FUSED_WIDTH,
   FUSED_WORKGROUP,
 } from '../../gpu/kernels/decode-fused';
+import type { SubgroupShape } from '../../gpu/kernels/subgroup';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
 import { BufferSet, type DecodePath, tokenMacs } from './decode-path';
@@ -113,9 +114,16 @@ export class FusedDecode implements DecodePath {
     this.buffers = new BufferSet(context, 'decode-fused');
   }
 
-  static async create(context: GpuContext, shape: ModelShape, submitMacs: number): Promise<FusedDecode> {
+  /** @param subgroup given: the lanes of a subgroup hand weights round */
+  static async create(
+    context: GpuContext,
+    shape: ModelShape,
+    subgroup: SubgroupShape | undefined,
+    submitMacs: number,
+  ): Promise<FusedDecode> {
     const regions = fusedPlan(shape);
-    return new FusedDecode(context, shape, regions, await compileDecodeFused(context, regions.plan), submitMacs);
+    const kernel = await compileDecodeFused(context, regions.plan, subgroup);
+    return new FusedDecode(context, shape, regions, kernel, submitMacs);
   }
 
   get bytes(): number {

@@ -10,24 +10,23 @@ import { decodeCache, encodeDecodeCache } from '../../gpu/kernels/decode-cache';
 import { embedding, encodeEmbedding } from '../../gpu/kernels/embedding';
 import { encodeLayerNorm, layernorm } from '../../gpu/kernels/layernorm';
 import { encodeMoveRows, moveRows } from '../../gpu/kernels/move-rows';
-import { encodeProduct, productVariants } from '../../gpu/kernels/products';
+import { encodeProduct, type ProductVariant, productVariants } from '../../gpu/kernels/products';
 import { encodeSample, NO_SLOT, SAMPLE_JOB_WORDS, sample } from '../../gpu/kernels/sample';
 import { encodeValueHead, valueHead } from '../../gpu/kernels/value-head';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
 import { BufferSet, type DecodePath, tokenMacs } from './decode-path';
-import { completeChoices } from './kernel-choices';
 import { FlatTensors } from './model-buffers';
 
 /** Most sampling steps of one submit: enough to hide the read-back, few enough that finished jobs waste little. */
 const STEPS_PER_SUBMIT = 8;
 
-async function compile(context: GpuContext, shape: ModelShape) {
+async function compile(context: GpuContext, shape: ModelShape, variant: ProductVariant) {
   const one = (descriptor: Parameters<typeof compileKernel>[1]) => compileKernel(context, descriptor);
   const [embed, norm, product, cache, attention, move, value, draw] = await Promise.all([
     one(embedding),
     one(layernorm),
-    one(productVariants(context.adapter).get(completeChoices(context.adapter).matmul)!.matmul),
+    one(productVariants(context.adapter).get(variant)!.matmul),
     one(decodeCache),
     one(decodeAttention(shape.dModel / shape.heads)),
     one(moveRows),
@@ -77,8 +76,13 @@ export class LayeredDecode implements DecodePath {
     this.layout = parameterLayout(shape);
   }
 
-  static async create(context: GpuContext, shape: ModelShape, submitMacs: number): Promise<LayeredDecode> {
-    return new LayeredDecode(context, shape, await compile(context, shape), submitMacs);
+  static async create(
+    context: GpuContext,
+    shape: ModelShape,
+    product: ProductVariant,
+    submitMacs: number,
+  ): Promise<LayeredDecode> {
+    return new LayeredDecode(context, shape, await compile(context, shape, product), submitMacs);
   }
 
   get bytes(): number {

@@ -4,6 +4,13 @@ import type { GpuContext } from '../../gpu/device';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
 
+/**
+ * `lane`: one lane per job, small models. `subgroup`: the same, its lanes handing weights round. `workgroup`: one workgroup
+ * per job, models whose activations fit into workgroup memory. `layered`: any size, the kernels of the forward pass. They
+ * agree within float tolerance, not bit for bit.
+ */
+export type DecodePathName = 'lane' | 'subgroup' | 'workgroup' | 'layered';
+
 /** One way of decoding. Holds a KV cache and its working buffers; `dispose` frees them. */
 export interface DecodePath {
   /** Bytes of device memory held now. */

@@ -2,24 +2,24 @@
  * Decoding with a KV cache: prefill, then sampling on the GPU. One decoder serves one model role; the parameters are
  * given with every call.
  */
-import { LabError } from '../../core/errors';
 import { Turns } from '../../core/turns';
 import type { GpuContext } from '../../gpu/device';
+import type { ProductVariant } from '../../gpu/kernels/products';
+import { subgroupShape } from '../../gpu/kernels/subgroup';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
 import { checkShape } from './check-shape';
-import { FusedDecode, fusedFits } from './decode-fused';
+import { FusedDecode } from './decode-fused';
 import { LayeredDecode } from './decode-layered';
-import { checkJobs, checkSlots, type DecodePath, SUBMIT_MACS } from './decode-path';
-import { WorkgroupDecode, workgroupFits } from './decode-workgroup';
-
-/** `fused`: one lane per job, small models. `workgroup`: one workgroup per job, models whose activations fit into workgroup
- *  memory. `layered`: any size, the same kernels as the forward pass. */
-export type DecodePathName = 'fused' | 'workgroup' | 'layered';
+import { checkJobs, checkSlots, type DecodePath, type DecodePathName, SUBMIT_MACS } from './decode-path';
+import { WorkgroupDecode } from './decode-workgroup';
+import { completeChoices } from './kernel-choices';
 
 export interface DecoderOptions {
-  /** `auto` (default): fused where it fits, else layered. Paths agree within float tolerance, not bit for bit. */
-  readonly path?: 'auto' | DecodePathName;
+  /** Default: the first that fits, see `availableChoices`. */
+  readonly path?: DecodePathName;
+  /** Matrix product of the layered path. Default: the adapter's. */
+  readonly product?: ProductVariant;
   /** Most multiply-adds of one submit; results do not depend on it. Default `SUBMIT_MACS`. */
   readonly submitMacs?: number;
 }
@@ -38,34 +38,22 @@ export class Decoder {
 
   /**
    * Compiles the kernels of a shape.
-   * @throws `model.shape` when the kernels cannot hold the shape, `decode.path` when the path asked for does not fit
+   * @throws `model.shape` when the kernels cannot hold the shape, `gpu.choice` when the path asked for does not fit
    */
   static async create(context: GpuContext, shape: ModelShape, options: DecoderOptions = {}): Promise<Decoder> {
     checkShape(shape);
-    const wanted = options.path ?? 'auto';
-    const fits = fusedFits(shape);
-    if (wanted === 'fused' && !fits)
-      throw new LabError({
-        code: 'decode.path',
-        what: 'The fused decode kernel is for small models',
-        expected: 'widths that are multiples of 16, dModel ≤ 64, 64 KiB each of attention, MLP and output weights',
-        got: `dModel ${shape.dModel}, ${shape.layers} layers, mlp ${shape.mlp}, vocabulary ${shape.vocabulary}`,
-        fix: "Use the path 'auto' or 'layered'.",
-      });
-    if (wanted === 'workgroup' && !workgroupFits(shape))
-      throw new LabError({
-        code: 'decode.path',
-        what: 'The decode kernel of one workgroup per job holds all activations in workgroup memory',
-        expected: 'widths that fit into 16 KiB, such as dModel ≤ 256, mlp and vocabulary ≤ 1024',
-        got: `dModel ${shape.dModel}, ${shape.heads} heads, mlp ${shape.mlp}, vocabulary ${shape.vocabulary}`,
-        fix: "Use the path 'auto' or 'layered'.",
-      });
     const { submitMacs = SUBMIT_MACS } = options;
-    if (wanted === 'workgroup')
-      return new Decoder(shape, wanted, await WorkgroupDecode.create(context, shape, submitMacs));
-    return wanted === 'layered' || !fits
-      ? new Decoder(shape, 'layered', await LayeredDecode.create(context, shape, submitMacs))
-      : new Decoder(shape, 'fused', await FusedDecode.create(context, shape, submitMacs));
+    const { decode: path, matmul } = completeChoices(context.adapter, shape, {
+      ...(options.path && { decode: options.path }),
+      ...(options.product && { matmul: options.product }),
+    });
+    const create = (): Promise<DecodePath> => {
+      if (path === 'workgroup') return WorkgroupDecode.create(context, shape, submitMacs);
+      if (path === 'layered') return LayeredDecode.create(context, shape, matmul, submitMacs);
+      const subgroup = path === 'subgroup' ? subgroupShape(context.adapter) : undefined;
+      return FusedDecode.create(context, shape, subgroup, submitMacs);
+    };
+    return new Decoder(shape, path, await create());
   }
 
   /** Bytes of device memory the decoder holds now, cache included. */

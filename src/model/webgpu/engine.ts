@@ -51,12 +51,13 @@ export async function createWebGpuEngine(
   options: WebGpuEngineOptions = {},
 ): Promise<PolicyEngine> {
   checkShape(shape);
+  const choices = completeChoices(context.adapter, shape, options.choices);
   const workspace = new Workspace(context, shape, options.maxLogitsBytes);
   const wanted = options.microBatchTokens ?? DEFAULT_MICRO_BATCH_TOKENS;
-  return new WebGpuEngine({
+  return new WebGpuEngine(choices, {
     context,
     shape,
-    kernels: await compileTransformerKernels(context, shape, completeChoices(context.adapter, options.choices)),
+    kernels: await compileTransformerKernels(context, shape, choices),
     workspace,
     microBatchTokens: Math.max(1, Math.min(wanted, workspace.maxTokens())),
   });
@@ -68,7 +69,10 @@ class WebGpuEngine implements PolicyEngine {
   private readonly models = new Map<ModelRole, ModelBuffers>();
   private readonly decoders = new Map<ModelRole, Decoder>();
 
-  constructor(private readonly step: StepContext) {
+  constructor(
+    private readonly choices: KernelChoices,
+    private readonly step: StepContext,
+  ) {
     this.shape = step.shape;
   }
 
@@ -103,7 +107,8 @@ class WebGpuEngine implements PolicyEngine {
   async openSlots(role: ModelRole, slots: number, positions: number): Promise<void> {
     let decoder = this.decoders.get(role);
     if (!decoder) {
-      decoder = await Decoder.create(this.step.context, this.shape);
+      const { decode: path, matmul: product } = this.choices;
+      decoder = await Decoder.create(this.step.context, this.shape, { path, product });
       this.decoders.set(role, decoder);
     }
     decoder.openSlots(slots, positions);

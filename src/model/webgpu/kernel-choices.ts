@@ -3,6 +3,10 @@ import { LabError } from '../../core/errors';
 import type { AdapterSummary } from '../../gpu/device';
 import { type ProductName, type ProductVariant, productVariants } from '../../gpu/kernels/products';
 import { subgroupShape } from '../../gpu/kernels/subgroup';
+import type { ModelShape } from '../parameters';
+import { fusedFits } from './decode-fused';
+import type { DecodePathName } from './decode-path';
+import { workgroupFits } from './decode-workgroup';
 
 /** `lane`: every lane reads all keys of its query. `subgroup`: the lanes of a subgroup hand keys round. */
 export type AttentionVariant = 'lane' | 'subgroup';
@@ -11,28 +15,44 @@ export type AttentionVariant = 'lane' | 'subgroup';
 export interface KernelChoices extends Readonly<Record<ProductName, ProductVariant>> {
   /** Forward and backward. */
   readonly attention: AttentionVariant;
+  readonly decode: DecodePathName;
 }
 
 type Adapter = Pick<AdapterSummary, 'features' | 'subgroupMinSize'>;
 
-/** What each kernel can be on an adapter; the first is what is used without a measurement. */
-export function availableChoices(adapter: Adapter): { readonly [K in keyof KernelChoices]: KernelChoices[K][] } {
+/** What each kernel can be on an adapter for a model; the first is what is used without a measurement. */
+export function availableChoices(
+  adapter: Adapter,
+  shape: ModelShape,
+): { readonly [K in keyof KernelChoices]: readonly KernelChoices[K][] } {
   const variants = productVariants(adapter);
+  const subgroups = subgroupShape(adapter) !== undefined;
+  const fused = fusedFits(shape);
   const products = (['subgroup', 'registers', 'tiled'] as const).filter((variant) => variants.has(variant));
   return {
     matmul: products,
     'matmul-input-gradient': products,
     'matmul-weight-gradient': products,
-    attention: subgroupShape(adapter) ? ['subgroup', 'lane'] : ['lane'],
+    attention: subgroups ? ['subgroup', 'lane'] : ['lane'],
+    decode: [
+      ...(fused && subgroups ? (['subgroup'] as const) : []),
+      ...(fused ? (['lane'] as const) : []),
+      'layered',
+      ...(workgroupFits(shape) ? (['workgroup'] as const) : []),
+    ],
   };
 }
 
 /**
  * Fills in what is not chosen.
- * @throws `gpu.choice` when the adapter cannot run a chosen variant
+ * @throws `gpu.choice` when the adapter, or a model of this shape, cannot have a chosen variant
  */
-export function completeChoices(adapter: Adapter, chosen: Partial<KernelChoices> = {}): KernelChoices {
-  const available = availableChoices(adapter);
+export function completeChoices(
+  adapter: Adapter,
+  shape: ModelShape,
+  chosen: Partial<KernelChoices> = {},
+): KernelChoices {
+  const available = availableChoices(adapter, shape);
   const pick = <K extends keyof KernelChoices>(kernel: K): KernelChoices[K] => {
     const options: readonly KernelChoices[K][] = available[kernel];
     const choice = chosen[kernel];
@@ -40,7 +60,7 @@ export function completeChoices(adapter: Adapter, chosen: Partial<KernelChoices>
     if (options.includes(choice)) return choice;
     throw new LabError({
       code: 'gpu.choice',
-      what: 'This adapter cannot run the chosen kernel variant',
+      what: 'This adapter cannot run the chosen kernel variant for this model',
       where: kernel,
       expected: options.join(', '),
       got: String(choice),
@@ -52,5 +72,6 @@ export function completeChoices(adapter: Adapter, chosen: Partial<KernelChoices>
     'matmul-input-gradient': pick('matmul-input-gradient'),
     'matmul-weight-gradient': pick('matmul-weight-gradient'),
     attention: pick('attention'),
+    decode: pick('decode'),
   };
 }

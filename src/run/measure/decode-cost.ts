@@ -2,7 +2,8 @@
 import type { GpuContext } from '../../gpu/device';
 import type { DecodeJob, DecodeResult } from '../../model/engine';
 import { type ModelShape, parameterLayout } from '../../model/parameters';
-import { type DecodePathName, Decoder } from '../../model/webgpu/decode';
+import { Decoder } from '../../model/webgpu/decode';
+import type { DecodePathName } from '../../model/webgpu/decode-path';
 import { ModelBuffers } from '../../model/webgpu/model-buffers';
 import { decodeFlops } from './flops';
 import { measuredParameters } from './models';
