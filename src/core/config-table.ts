@@ -322,9 +322,9 @@ export const configTable = {
   engine: choice(
     'engine',
     'Engine',
-    ['webgpu', 'tfjs'],
+    ['webgpu', 'tfjs', 'jax'],
     'webgpu',
-    'webgpu = our kernels. tfjs = the reference written in TensorFlow.js; far slower.',
+    'webgpu = our kernels. tfjs = the reference written in TensorFlow.js; far slower. jax = written in jax-js; needs no graphics adapter, and runs where there is none.',
   ),
   microBatchTokens: integer(
     'engine',

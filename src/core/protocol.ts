@@ -197,8 +197,17 @@ export interface RunSummary {
   readonly liveElsewhere?: boolean;
 }
 
+/** Speed of the quick model where there is no graphics adapter, measured on this machine. */
+export interface FallbackSpeed {
+  /** Tokens sampled by 64 episodes at once, per second. */
+  readonly decodeTokensPerSecond: number;
+  /** Tokens of a PPO update, per second. */
+  readonly updateTokensPerSecond: number;
+}
+
 /** The device as the page and `lab device` show it. */
 export interface DeviceReport {
+  /** Whether there is a graphics adapter; without one, runs use jax-js on WebAssembly. */
   readonly available: boolean;
   readonly description: string;
   readonly vendor: string;
@@ -213,6 +222,8 @@ export interface DeviceReport {
  */
 export interface TrainerApi {
   device(): Promise<DeviceReport>;
+  /** Times jax-js on WebAssembly for a second or two, after any run that begins or ends. */
+  measureFallback(): Promise<FallbackSpeed>;
   /** Registers the listener for all events; later calls replace it. */
   subscribe(listener: (event: TrainerEvent) => void): Promise<void>;
   /** Starts a run and resolves with its id once it is recorded. */

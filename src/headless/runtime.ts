@@ -5,9 +5,10 @@ import { configNames, type PartialConfig, parseConfig, parsePartialConfig, type 
 import { configTable } from '../core/config-table';
 import { LabError, type LabErrorParts } from '../core/errors';
 import { dawnGpu } from '../gpu/dawn';
-import { acquireDevice, type GpuContext } from '../gpu/device';
+import { acquireDevice } from '../gpu/device';
+import type { EngineKind } from '../model/engine';
 import { isPreset, presets } from '../run/presets';
-import type { BaseLoader } from '../run/session';
+import { type BaseLoader, type Machine, machineFor } from '../run/session';
 import { didYouMean } from './nearest';
 import { readBytes, readText, shown } from './system-error';
 
@@ -19,11 +20,16 @@ export const baseFromDisk: BaseLoader = async (name) => {
   return existsSync(path) ? readBytes('base checkpoint', path) : null;
 };
 
-/** A device for one command, and a one-line description for results. */
-export async function openDevice(): Promise<{ context: GpuContext; adapter: string }> {
-  const context = await acquireDevice(await dawnGpu());
-  const { vendor, architecture, description } = context.adapter;
-  return { context, adapter: [vendor, architecture, description].filter(Boolean).join(' ') };
+/** What one command computes with. jax-js runs on WebAssembly here, so no graphics adapter is asked for. */
+export async function openMachine(engine: EngineKind): Promise<Machine> {
+  if (engine === 'jax') return machineFor(null, engine);
+  try {
+    return machineFor(await acquireDevice(await dawnGpu()), engine);
+  } catch (thrown) {
+    if (!(thrown instanceof LabError) || thrown.code !== 'gpu.no-adapter') throw thrown;
+    const fix = `${thrown.parts.fix} Or train without one: --set engine=jax`;
+    throw new LabError({ ...thrown.parts, fix }, { cause: thrown });
+  }
 }
 
 /** An error that comes from the arguments alone, as a usage error: exit code 2. */

@@ -29,6 +29,7 @@ export function createTrainerClient(): TrainerClient {
   const guard = <T>(call: Promise<T>): Promise<T> => life.guard(call);
   return {
     device: () => guard(remote.device()),
+    measureFallback: () => guard(remote.measureFallback()),
     subscribe: (listener) => guard(remote.subscribe(Comlink.proxy(listener))),
     start: (request) => guard(remote.start(request)),
     resume: (runId) => guard(remote.resume(runId)),

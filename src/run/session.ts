@@ -3,7 +3,7 @@ import type { RunConfig } from '../core/config';
 import { LabError } from '../core/errors';
 import { VOCABULARY_SIZE } from '../core/tokenizer';
 import type { GpuContext } from '../gpu/device';
-import type { PolicyEngine } from '../model/engine';
+import type { EngineKind, PolicyEngine } from '../model/engine';
 import { initialParameters } from '../model/initialise';
 import type { ModelShape } from '../model/parameters';
 import { readModel, requireFit } from './model-file';
@@ -36,10 +36,36 @@ export async function loadBase(
   return { shape: file.shape, parameters: file.parameters };
 }
 
-/** The engine a configuration asks for; the tfjs one is loaded only then. */
-export async function createEngine(context: GpuContext, shape: ModelShape, config: RunConfig): Promise<PolicyEngine> {
+/** What a run computes with. */
+export interface Machine {
+  /** Null: there is no graphics adapter, or the engine needs none. */
+  readonly context: GpuContext | null;
+  /** What really runs; jax-js where a configuration asks for another engine and there is no adapter. */
+  readonly engine: EngineKind;
+  /** Name of the device, stored with runs. */
+  readonly adapter: string;
+}
+
+/** What runs a configuration's engine on a graphics device, or without one. */
+export function machineFor(context: GpuContext | null, wanted: EngineKind): Machine {
+  if (context === null) return { context, engine: 'jax', adapter: 'WebAssembly (jax-js)' };
+  const { vendor, architecture, description } = context.adapter;
+  const adapter = [vendor, architecture, description].filter(Boolean).join(' ');
+  return { context, engine: wanted, adapter: wanted === 'jax' ? `${adapter} (jax-js)` : adapter };
+}
+
+/** The engine of a machine; tfjs and jax-js are loaded only when they run. jax-js asks for a graphics device of its own. */
+export async function createEngine(
+  { context, engine }: Pick<Machine, 'context' | 'engine'>,
+  shape: ModelShape,
+  config: Pick<RunConfig, 'microBatchTokens'>,
+): Promise<PolicyEngine> {
   const options = { microBatchTokens: config.microBatchTokens };
-  if (config.engine === 'tfjs') {
+  if (engine === 'jax' || context === null) {
+    const { createJaxEngine } = await import('../model/jax/engine');
+    return createJaxEngine(context ? 'webgpu' : 'wasm', shape, options);
+  }
+  if (engine === 'tfjs') {
     const { createTfjsEngine } = await import('../model/tfjs/engine');
     return createTfjsEngine(context, shape, options);
   }

@@ -6,6 +6,7 @@ import { errorParts, LabError, type LabErrorParts } from '../core/errors';
 import type {
   Checkpoint,
   DeviceReport,
+  FallbackSpeed,
   IterationRecord,
   RunHeader,
   RunSummary,
@@ -24,7 +25,7 @@ import { openStore, type Store } from '../store';
 import { build } from './build';
 import { writeModel } from './model-file';
 import { heldRuns, holdRun, type Release } from './run-lock';
-import { createEngine, loadBase } from './session';
+import { createEngine, loadBase, type Machine, machineFor } from './session';
 import { Trainer } from './trainer';
 
 /** A run in progress. */
@@ -51,6 +52,9 @@ interface Held {
 }
 
 const ENDED: ReadonlySet<TrainerStatus> = new Set(['finished', 'stopped', 'failed']);
+
+/** Errors of `acquireDevice` that say that there is none, and not that one failed. */
+const NO_ADAPTER: ReadonlySet<string> = new Set(['gpu.missing', 'gpu.no-adapter']);
 
 const baseUrl = (name: string) => new URL(`${import.meta.env.BASE_URL}bases/${name}.safetensors`, siteRoot());
 
@@ -93,6 +97,11 @@ class TrainerService implements TrainerApi {
     }
   }
 
+  measureFallback(): Promise<FallbackSpeed> {
+    // In turn with runs that begin: they would share the processor.
+    return this.turns.take(async () => (await import('./fallback-speed')).measureFallback());
+  }
+
   async subscribe(listener: (event: TrainerEvent) => void): Promise<void> {
     this.listener = listener;
     this.subscribed = true;
@@ -104,7 +113,7 @@ class TrainerService implements TrainerApi {
       const config = parseConfig(request.config);
       const seed = parseSeed(request.seed);
       await this.release();
-      const context = await this.gpu();
+      const machine = await this.machine(config);
       const createdAt = new Date().toISOString();
       const header: RunHeader = {
         runId: `${createdAt.replace(/[^0-9]/g, '').slice(0, 17)}-${crypto.randomUUID().slice(0, 8)}`,
@@ -112,14 +121,14 @@ class TrainerService implements TrainerApi {
         seed,
         preset: request.preset,
         createdAt,
-        adapter: describe(context),
-        engine: config.engine,
+        adapter: machine.adapter,
+        engine: machine.engine,
         build,
       };
       // Before the run is listed: no other tab may take it for an interrupted one.
       await this.locked(header.runId, async (lock) => {
         await (await this.store).saveHeader(header);
-        await this.launch(header, context, null, lock);
+        await this.launch(header, machine, null, lock);
       });
       return header.runId;
     });
@@ -144,7 +153,7 @@ class TrainerService implements TrainerApi {
           });
         // Parsed again: the run may have been stored by a build with other configuration keys.
         const header = { ...stored.header, config: parseConfig(stored.header.config) };
-        await this.launch(header, await this.gpu(), stored.checkpoint, lock);
+        await this.launch(header, await this.machine(header.config), stored.checkpoint, lock);
       });
     });
   }
@@ -195,6 +204,16 @@ class TrainerService implements TrainerApi {
         await lock();
       }
     });
+  }
+
+  /** What a run computes with: jax-js on WebAssembly where there is no graphics adapter. */
+  private async machine(config: RunConfig): Promise<Machine> {
+    try {
+      return machineFor(await this.gpu(), config.engine);
+    } catch (thrown) {
+      if (!(thrown instanceof LabError) || !NO_ADAPTER.has(thrown.parts.code)) throw thrown;
+      return machineFor(null, config.engine);
+    }
   }
 
   /** The device, asked for once; a failed request may be tried again, a lost device is replaced. */
@@ -266,7 +285,7 @@ class TrainerService implements TrainerApi {
   /** @param lock of the run; let go when the run has ended, or now when it cannot begin */
   private async launch(
     header: RunHeader,
-    context: GpuContext,
+    machine: Machine,
     checkpoint: Checkpoint | null,
     lock: Release,
   ): Promise<void> {
@@ -274,14 +293,14 @@ class TrainerService implements TrainerApi {
     try {
       const { shape, parameters } = await loadBase(header.config, header.seed, fetchBase);
       held.pool = await createBrowserPool({ workers: header.config.terminalWorkers });
-      held.engine = await createEngine(context, shape, header.config);
+      held.engine = await createEngine(machine, shape, header.config);
       const fate: Fate = { ending: false, lost: false };
       const trainer = new Trainer(header, {
         engine: held.engine,
         pool: held.pool,
         sink: await this.store,
         base: parameters,
-        here: { adapter: describe(context), build },
+        here: { adapter: machine.adapter, build },
         emit: (event) => {
           if (event.type === 'progress' && ENDED.has(event.progress.status)) fate.ending = true;
           if (event.type !== 'failed' || !fate.lost) this.listener(event);
@@ -317,11 +336,6 @@ function nothingSaved(runId: string): LabError {
     where: runId,
     fix: 'Wait for its first iteration to be saved.',
   });
-}
-
-function describe(context: GpuContext): string {
-  const { vendor, architecture, description } = context.adapter;
-  return [vendor, architecture, description].filter(Boolean).join(' ');
 }
 
 function provenance(header: RunHeader, checkpoint: Checkpoint): Record<string, string> {

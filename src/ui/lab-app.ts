@@ -107,7 +107,6 @@ export class LabApp extends LabElement {
 
   /** The trainer worker and the graphics adapter are asked for when the page is painted and quiet. */
   private connectWhenIdle(): void {
-    if (!('gpu' in navigator)) return;
     const connect = () => void this.session?.connect();
     if ('requestIdleCallback' in globalThis) requestIdleCallback(connect, { timeout: 2000 });
     else setTimeout(connect, 300);
@@ -172,7 +171,7 @@ export class LabApp extends LabElement {
         <lab-notebook .model=${library.model} .services=${services} .session=${session}></lab-notebook>
       </main>
       <footer>
-        Everything here happens on this machine: training on its graphics card, terminals in workers, notebooks and runs in
+        Everything here happens on this machine: training on its graphics card (or, where there is no WebGPU, its processor), terminals in workers, notebooks and runs in
         this browser’s storage. No account, no server, no tracking.
       </footer>
       <lab-share></lab-share>
@@ -182,8 +181,8 @@ export class LabApp extends LabElement {
 
   private chip() {
     const device = this.session?.device;
-    if (!('gpu' in navigator) || device?.available === false)
-      return html`<span class="chip missing" title="WebGPU is missing">no WebGPU</span>`;
+    if (device?.available === false)
+      return html`<span class="chip missing" title="WebGPU is missing: trains with jax-js on WebAssembly">no WebGPU</span>`;
     return html`<span class="chip ${device ? 'ok' : ''}" title=${device ? `Trains on ${adapterName(device)}` : 'Looking for the graphics adapter'}>
       ${device ? adapterName(device) : 'adapter …'}</span>`;
   }
@@ -191,7 +190,7 @@ export class LabApp extends LabElement {
   private notices() {
     const { library, session } = this;
     if (!library || !session) return nothing;
-    const missing = !('gpu' in navigator) || session.device?.available === false;
+    const missing = session.device?.available === false;
     return html`${
       this.reported
         ? html`<lab-error .error=${this.reported} dismissible @dismiss=${() => {
@@ -207,7 +206,7 @@ export class LabApp extends LabElement {
         html`<lab-error .error=${notice} dismissible @dismiss=${() => {
           this.storageNotices = this.storageNotices.filter((n) => n !== notice);
         }}></lab-error>`,
-    )}${missing ? html`<lab-webgpu-help .error=${session.device?.error ?? null}></lab-webgpu-help>` : nothing}${
+    )}${missing ? html`<lab-webgpu-help .error=${session.device?.error ?? null} .speed=${session.fallback}></lab-webgpu-help>` : nothing}${
       library.origin === 'link'
         ? html`<div class="fork" role="note">
             <p><b>Opened from a link.</b> Nothing runs until you press Run, and your own notebooks are untouched.</p>

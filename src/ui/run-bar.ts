@@ -6,7 +6,6 @@ import type { Alarm, DeviceReport, Progress, TrainerPhase, TrainerStatus } from 
 import { adapterName, count, duration } from './format';
 import { LabElement } from './lab-element';
 import { baseStyles } from './styles';
-import { webgpuHint } from './webgpu-help';
 
 /** `elsewhere`: another tab trains the run. */
 export type BarStatus = TrainerStatus | 'interrupted' | 'elsewhere' | 'none';
@@ -99,12 +98,7 @@ export class LabRunBar extends LabElement {
     return this.pending !== null && !(command === 'stop' && this.pending !== 'stop');
   }
 
-  private get unavailable(): boolean {
-    return !('gpu' in navigator) || this.device?.available === false;
-  }
-
   private buttons(): readonly RunButton[] {
-    const { unavailable } = this;
     const button = (command: RunCommand, icon: string, label: string, primary = false, disabled = false) => ({
       command,
       icon,
@@ -112,8 +106,7 @@ export class LabRunBar extends LabElement {
       primary,
       disabled,
     });
-    const run = (label: string, primary = true) =>
-      button('run', 'play', label, primary, this.obstacle !== '' || unavailable);
+    const run = (label: string, primary = true) => button('run', 'play', label, primary, this.obstacle !== '');
     const stop = button('stop', 'stop', 'Stop');
     const paused = [button('resume', 'play', 'Resume', true), button('step', 'step', 'Step'), stop];
     switch (this.status) {
@@ -127,9 +120,7 @@ export class LabRunBar extends LabElement {
       case 'stopped':
       case 'failed': {
         const resumable = this.done < this.iterations && !this.changed;
-        return resumable
-          ? [button('resume', 'play', 'Resume', true, unavailable), run('Start over', false)]
-          : [run('Run')];
+        return resumable ? [button('resume', 'play', 'Resume', true), run('Start over', false)] : [run('Run')];
       }
       case 'elsewhere':
         return [run(this.changed ? 'Run' : 'Start another', this.changed)];
@@ -262,14 +253,12 @@ export class LabRunBar extends LabElement {
   /** Why there is nothing to press, beside what cannot be pressed. */
   private reasons() {
     if (!this.buttons().some((b) => b.command === 'run')) return nothing;
-    if (this.unavailable)
-      return html`<p class="note reason"><b>Run needs WebGPU, and this browser offers none.</b> ${webgpuHint()}</p>`;
     return this.obstacle ? html`<p class="note reason" role="status"><b>Run is off.</b> ${this.obstacle}</p>` : nothing;
   }
 
   private adapter(): string {
-    if (this.unavailable) return 'No WebGPU adapter';
     if (!this.device) return 'Looking for a graphics adapter …';
+    if (!this.device.available) return 'No WebGPU: will train with jax-js on WebAssembly';
     return `Will train on ${adapterName(this.device)}`;
   }
 }

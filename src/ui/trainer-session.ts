@@ -6,6 +6,7 @@ import { errorParts, type LabErrorParts } from '../core/errors';
 import type {
   Alarm,
   DeviceReport,
+  FallbackSpeed,
   IterationRecord,
   Progress,
   RunSummary,
@@ -48,6 +49,8 @@ export class TrainerSession extends EventTarget {
   /** The run that is running or paused in this tab. */
   activeRunId: string | null = null;
   device: DeviceReport | null = null;
+  /** Speed without a graphics adapter: null until it is measured, or why it could not be. */
+  fallback: FallbackSpeed | LabErrorParts | null = null;
   stored: readonly RunSummary[] = [];
   /** The trainer itself could not be reached. */
   error: LabErrorParts | null = null;
@@ -77,6 +80,12 @@ export class TrainerSession extends EventTarget {
     } catch (thrown) {
       this.error = errorParts(thrown);
     }
+    this.#flush();
+    if (this.device?.available === false) void this.#measureFallback();
+  }
+
+  async #measureFallback(): Promise<void> {
+    this.fallback = await this.api.measureFallback().catch(errorParts);
     this.#flush();
   }
 

@@ -1,7 +1,8 @@
-/** What to do where WebGPU is missing. The page stays readable; only running needs it. */
+/** What happens where WebGPU is missing: runs use jax-js on WebAssembly, at a speed measured here; and how to get WebGPU. */
 import { css, html, LitElement, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { LabErrorParts } from '../core/errors';
+import type { FallbackSpeed } from '../core/protocol';
 import { baseStyles } from './styles';
 
 type Browser = 'chrome' | 'firefox' | 'safari' | 'other';
@@ -27,15 +28,15 @@ const HELP: readonly (readonly [Browser, string, string])[] = [
   ],
 ];
 
-/** What the visitor of this browser can do; null for a browser we know nothing of. */
-export function webgpuHint(): string | null {
-  return HELP.find(([id]) => id === browser())?.[2] ?? null;
-}
+/** Two digits: a timing of a second is no better. */
+const perSecond = (rate: number) => rate.toLocaleString('en', { maximumSignificantDigits: 2 });
 
 @customElement('lab-webgpu-help')
 export class LabWebgpuHelp extends LitElement {
   /** What the trainer said, when it was asked. */
   @property({ attribute: false }) error: LabErrorParts | null = null;
+  /** Null while it is being measured. */
+  @property({ attribute: false }) speed: FallbackSpeed | LabErrorParts | null = null;
 
   static override styles = [
     baseStyles,
@@ -51,13 +52,23 @@ export class LabWebgpuHelp extends LitElement {
     `,
   ];
 
+  private measured() {
+    const { speed } = this;
+    if (!speed) return 'Measuring its speed on this machine …';
+    if ('code' in speed) return html`<b>It does not work in this browser:</b> ${speed.what}.`;
+    const [decode, update] = [speed.decodeTokensPerSecond, speed.updateTokensPerSecond].map(perSecond);
+    return html`Measured here just now, with the quick model: <b>${decode} tokens per second</b> sampled by 64 episodes at once,
+      <b>${update} tokens per second</b> of a policy update.`;
+  }
+
   protected override render() {
     const mine = browser();
     const { error } = this;
     const secure = globalThis.isSecureContext;
     return html`<section role="alert">
-      <h2>Training needs WebGPU, and this browser offers none</h2>
-      <p>You can read everything here; pressing Run will not work until WebGPU is there.</p>
+      <h2>No WebGPU here: runs use the processor instead of the graphics card</h2>
+      <p>Whatever engine a configuration names, runs use <b>jax-js on WebAssembly</b>: the same model and loss, equal up to rounding. The run’s record says so.</p>
+      <p role="status" class="speed">${this.measured()}</p>
       ${
         secure
           ? nothing

@@ -18,24 +18,26 @@ const run = (page: Page) => page.locator('wa-button[data-command=run]').first();
 /** The window of the first experiment. */
 const windowField = (page: Page) => page.getByRole('spinbutton', { name: /^Window/ }).first();
 
-/** How many trainer runs the browser keeps, straight from its storage. */
-const storedRuns = (page: Page) =>
+/** Headers of the trainer runs that the browser keeps, straight from its storage. */
+const storedHeaders = (page: Page) =>
   page.evaluate(
     () =>
-      new Promise<number>((resolve, reject) => {
+      new Promise<unknown[]>((resolve, reject) => {
         const request = indexedDB.open('compaction-lab');
         request.onerror = () => reject(request.error);
         request.onsuccess = () => {
           const database = request.result;
-          if (!database.objectStoreNames.contains('runs')) return resolve(0);
-          const count = database.transaction('runs').objectStore('runs').count();
-          count.onsuccess = () => {
+          if (!database.objectStoreNames.contains('runs')) return resolve([]);
+          const runs = database.transaction('runs').objectStore('runs').getAll();
+          runs.onsuccess = () => {
             database.close();
-            resolve(count.result);
+            resolve(runs.result.map(({ header }) => header));
           };
         };
       }),
   );
+
+const storedRuns = async (page: Page) => (await storedHeaders(page)).length;
 
 async function shareLink(page: Page): Promise<string> {
   await page.locator('wa-button.share').click();
@@ -146,14 +148,25 @@ describe('a shared link', () => {
   });
 });
 
-test('without WebGPU the page says so, helps, and stays readable', async () => {
+test('without WebGPU the page says so, measures what it trains with instead, and trains', async () => {
   const { page, axe, problems, screenshot, close } = await open({ webgpu: false });
-  await page.getByText('Training needs WebGPU').waitFor();
+  await page.getByText('No WebGPU here').waitFor();
   await page.getByText('(yours)').waitFor();
   await page.getByText('Who gets the credit?').waitFor();
+  const speed = page.getByText('Measured here just now');
+  await speed.waitFor({ timeout: 60_000 });
+  const rates = [...((await speed.textContent()) ?? '').matchAll(/([\d,]+) tokens per second/g)];
+  expect(rates.map(([, rate]) => Number(rate!.replaceAll(',', ''))).filter((rate) => rate > 0)).toHaveLength(2);
   expect(await axe()).toEqual([]);
-  expect(problems).toEqual([]);
   await screenshot('no-webgpu');
+  await chooseSmoke(page);
+  await page.getByText('will train with jax-js on WebAssembly').first().waitFor();
+  await run(page).click();
+  await sentence(page, 'Finished after 2 iterations').waitFor({ timeout: 100_000 });
+  await page.locator('.drawing svg').first().waitFor();
+  expect(await storedHeaders(page)).toMatchObject([{ engine: 'jax', adapter: 'WebAssembly (jax-js)' }]);
+  expect(problems).toEqual([]);
+  await screenshot('no-webgpu-trained');
   await close();
 });
 

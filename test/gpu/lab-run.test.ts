@@ -22,9 +22,9 @@ interface Ended {
 }
 
 /** @param stopAfter iterations after which the process gets SIGINT */
-function run(words: readonly string[], stopAfter = Number.POSITIVE_INFINITY): Promise<Ended> {
+function run(words: readonly string[], stopAfter = Number.POSITIVE_INFINITY, env = process.env): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [lab, 'run', ...words]);
+    const child = spawn(process.execPath, [lab, 'run', ...words], { env });
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -93,6 +93,21 @@ describe('lab run', () => {
     expect(rollouts).toHaveLength(16);
     expect(new Set(rollouts.map((r) => r.id)).size).toBe(16);
     expect(existsSync(join(folder, 'a', 'checkpoint.safetensors'))).toBe(true);
+  });
+
+  test('engine jax needs no graphics adapter, and starts from the same policy', { timeout: 300_000 }, async () => {
+    const out = join(folder, 'jax');
+    const none = { ...process.env, VK_DRIVER_FILES: join(folder, 'no-driver.json') };
+    const ended = await run([...smoke, '--set', 'engine=jax', '--out', out], undefined, none);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(JSON.parse(readFileSync(join(out, 'config.json'), 'utf8'))).toMatchObject({
+      engine: 'jax',
+      adapter: 'WebAssembly (jax-js)',
+    });
+    // The first rollouts are those of our kernels, unless a draw falls on a boundary of the distribution.
+    const first = ({ lines }: Ended) => ({ envTokens: lines[0]!.envTokens, trainSuccess: lines[0]!.trainSuccess });
+    expect(first(ended)).toEqual(first(whole));
+    expect((await run(smoke, undefined, none)).stderr).toMatch(/engine=jax/);
   });
 
   test('another number of terminal workers gives byte-identical metrics', { timeout: 300_000 }, async () => {

@@ -58,7 +58,7 @@ test.each([
   async (t) => {
     const config = parseConfig({ ...tinyContext, ...t.shape, base: 'random', difficultyMax: 3 });
     const shape = shapeOf(config, VOCABULARY_SIZE);
-    const engine = await createEngine(context, shape, config);
+    const engine = await createEngine({ context, engine: config.engine }, shape, config);
     const pool = createTerminalPool({ workers: 0 });
     try {
       await engine.setParameters('policy', initialParameters(shape, 1, { copyInit: 1 }));

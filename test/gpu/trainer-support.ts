@@ -71,7 +71,7 @@ export async function play(
   const { seed = 3, checkpoint = null, wrap = (e) => e, wrapPool = (p) => p, onEvent } = options;
   const shape = shapeOf(config, VOCABULARY_SIZE);
   const base = initialParameters(shape, 1, { copyInit: 1 });
-  const engine = await createEngine(await testContext(), shape, config);
+  const engine = await createEngine({ context: await testContext(), engine: config.engine }, shape, config);
   const pool = createTerminalPool({ workers: 0 });
   const sink = new MemorySink(options.refuse);
   const events: TrainerEvent[] = [];

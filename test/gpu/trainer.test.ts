@@ -117,7 +117,11 @@ describe('credit', () => {
     const zero = new Float32Array(rows.trainable.length);
     const tokens = { oldLogp: rows.oldLogp, advantages: zero, targets: zero, oldValues: zero };
     const config = parseConfig(toy);
-    const engine = await createEngine(await testContext(), shapeOf(config, VOCABULARY_SIZE), config);
+    const engine = await createEngine(
+      { context: await testContext(), engine: config.engine },
+      shapeOf(config, VOCABULARY_SIZE),
+      config,
+    );
     await engine.setParameters('policy', base);
     const batch = selectRollouts(
       rows,

@@ -7,7 +7,7 @@ import { shapeOf } from '../../run/pretrain';
 import { createEngine, loadBase } from '../../run/session';
 import type { Command } from '../command';
 import { readPolicy } from '../policy-file';
-import { baseFromDisk, openDevice, readConfig } from '../runtime';
+import { baseFromDisk, openMachine, readConfig } from '../runtime';
 import { readBytes } from '../system-error';
 
 const evaluateCommand: Command = {
@@ -29,10 +29,11 @@ const evaluateCommand: Command = {
     const episodes = args.integer('episodes', config.finalEvalEpisodes, 1, 1_000_000);
     const model = readPolicy(await readBytes('checkpoint', path), path);
     requireFit(model.shape, shapeOf(config, VOCABULARY_SIZE), path);
-    const { context, adapter } = await openDevice();
+    const machine = await openMachine(config.engine);
+    const { adapter } = machine;
     const pool = await createNodePool({ workers: config.terminalWorkers });
     try {
-      const engine = await createEngine(context, model.shape, config);
+      const engine = await createEngine(machine, model.shape, config);
       await engine.setParameters('policy', model.parameters);
       if (config.trainSummary === 'frozen')
         await engine.setParameters('writer', (await loadBase(config, seed, baseFromDisk)).parameters);
@@ -53,7 +54,7 @@ const evaluateCommand: Command = {
       engine.dispose();
     } finally {
       await pool.close();
-      context.dispose();
+      machine.context?.dispose();
     }
   },
 };

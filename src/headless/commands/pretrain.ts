@@ -10,7 +10,7 @@ import { type Recipe, recipes } from '../../run/recipes';
 import { createEngine } from '../../run/session';
 import type { Command } from '../command';
 import { didYouMean } from '../nearest';
-import { basesFolder, openDevice } from '../runtime';
+import { basesFolder, openMachine } from '../runtime';
 import { requireReplaceableFile, writeAtomically } from '../targets';
 
 const pretrain: Command = {
@@ -40,12 +40,13 @@ const pretrain: Command = {
     const file = args.text('out') ?? join(basesFolder, `${name}.safetensors`);
     await requireReplaceableFile(file);
     const shape = shapeOf(config, VOCABULARY_SIZE);
-    const { context, adapter } = await openDevice();
+    const machine = await openMachine(config.engine);
+    const { adapter } = machine;
     const pool = await createNodePool({ workers: config.terminalWorkers });
     const startedAt = performance.now();
     const gate = async () => args.signal.throwIfAborted();
     try {
-      const engine = await createEngine(context, shape, config);
+      const engine = await createEngine(machine, shape, config);
       await engine.setParameters('policy', initialParameters(shape, seed, { copyInit: recipe.copyInit }));
       await warmStart({
         engine,
@@ -84,7 +85,7 @@ const pretrain: Command = {
       engine.dispose();
     } finally {
       await pool.close();
-      context.dispose();
+      machine.context?.dispose();
     }
   },
 };

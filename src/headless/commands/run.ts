@@ -10,7 +10,7 @@ import { Trainer } from '../../run/trainer';
 import type { Arguments, Command } from '../command';
 import { FileSink, NullSink } from '../file-sink';
 import { writeResult } from '../result-file';
-import { baseFromDisk, openDevice, readConfig } from '../runtime';
+import { baseFromDisk, openMachine, readConfig } from '../runtime';
 import { fileError, shown } from '../system-error';
 import { requireWritableFile, requireWritableFolder } from '../targets';
 
@@ -159,12 +159,13 @@ const run: Command = {
     const { shape, parameters } = await loadBase(config, description.seed, baseFromDisk);
     folder?.useShape(shape);
     await requireTargets(args, folder, stored !== null);
-    const { context, adapter } = await openDevice();
-    const header: RunHeader = stored?.header ?? { ...description, adapter, engine: 'webgpu', build };
-    if (folder && !stored) await folder.saveHeader({ ...header, engine: config.engine });
+    const machine = await openMachine(config.engine);
+    const { adapter } = machine;
+    const header: RunHeader = stored?.header ?? { ...description, adapter, engine: machine.engine, build };
+    if (folder && !stored) await folder.saveHeader(header);
     const pool = await createNodePool({ workers: config.terminalWorkers });
     try {
-      const engine = await createEngine(context, shape, config);
+      const engine = await createEngine(machine, shape, config);
       const report = reporter(args);
       const records: IterationRecord[] = stored?.records ?? [];
       const memory = args.text('memory');
@@ -215,7 +216,7 @@ const run: Command = {
       return outcome.status === 'finished' ? 0 : 130;
     } finally {
       await pool.close();
-      context.dispose();
+      machine.context?.dispose();
     }
   },
 };

@@ -3,10 +3,10 @@
  * Deterministic. Used by tests only.
  */
 import { compactThreshold, parseConfig, type RunConfig } from '../../../src/core/config';
-import { LabError } from '../../../src/core/errors';
 import type {
   DeviceReport,
   EvalSummary,
+  FallbackSpeed,
   IterationRecord,
   Progress,
   RunSummary,
@@ -184,6 +184,10 @@ export class FakeTrainer implements TrainerApi {
       error: available ? null : { code: 'gpu.no-adapter', what: 'The browser has no graphics adapter' },
     };
   }
+  async measureFallback(): Promise<FallbackSpeed> {
+    this.calls.push('measureFallback');
+    return { decodeTokensPerSecond: 31_234, updateTokensPerSecond: 42_345 };
+  }
   async subscribe(listener: (event: TrainerEvent) => void): Promise<void> {
     this.#listener = listener;
   }
@@ -241,8 +245,6 @@ export class FakeTrainer implements TrainerApi {
   }
 
   #go(runId: string): void {
-    if (this.options.available === false)
-      throw new LabError({ code: 'gpu.no-adapter', what: 'The browser has no graphics adapter', fix: 'See the help.' });
     this.#active = runId;
     this.#set('running');
     this.#tick();
