@@ -36,11 +36,11 @@ const peers: Bench = {
     const tasks = namesOption(run, 'task', peerTasks);
     const names = namesOption(run, 'engine', peerNames);
     const rounds = integerOption(run, 'rounds', 5, [1, 1000]);
-    return withDevice(async (context, adapter) => {
+    return withDevice(async (context, adapter, gpu) => {
       const results: ByTask<PeerRates> = {};
       for (const model of models) {
         const engines: [PeerName, PolicyEngine][] = [];
-        for (const name of names) engines.push([name, await openPeer(name, context, measuredModels[model])]);
+        for (const name of names) engines.push([name, await openPeer(name, context, measuredModels[model], gpu)]);
         const ofModel: Partial<Record<PeerTask, PeerRates>> = {};
         results[model] = ofModel;
         for (const task of tasks) {

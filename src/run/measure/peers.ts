@@ -1,5 +1,5 @@
 /**
- * Our engine beside what a user would otherwise take: the same model, batch and tokens, in one process on one device, in
+ * Our engine beside what a user would otherwise take: the same model, batch and tokens, in one process on one adapter, in
  * turn. Results are compared before anything is timed.
  */
 import { LabError } from '../../core/errors';
@@ -10,7 +10,7 @@ import type { MeasuredModel } from './models';
 import { alternate, mapSpread, type Spread } from './rounds';
 import { batchTokens, type DecodedWindow, startDecode, startUpdate } from './workloads';
 
-export const peerNames = ['ours', 'tfjs'] as const;
+export const peerNames = ['ours', 'tfjs', 'jax'] as const;
 export type PeerName = (typeof peerNames)[number];
 export type Peers<T> = Partial<Record<PeerName, T>>;
 
@@ -18,9 +18,19 @@ export type Peers<T> = Partial<Record<PeerName, T>>;
 export const peerTasks = ['update', 'decode64', 'decode256'] as const;
 export type PeerTask = (typeof peerTasks)[number];
 
-/** Loads and opens an engine. @throws what the engine's factory throws */
-export async function openPeer(name: PeerName, context: GpuContext, shape: ModelShape): Promise<PolicyEngine> {
+/**
+ * Loads and opens an engine. tfjs shares our device; jax-js asks the same adapter for one of its own.
+ * @param gpu WebGPU outside of a browser, for jax-js
+ * @throws what the engine's factory throws
+ */
+export async function openPeer(
+  name: PeerName,
+  context: GpuContext,
+  shape: ModelShape,
+  gpu?: GPU,
+): Promise<PolicyEngine> {
   if (name === 'tfjs') return (await import('../../model/tfjs/engine')).createTfjsEngine(context, shape);
+  if (name === 'jax') return (await import('../../model/jax/engine')).createJaxEngine('webgpu', shape, { gpu });
   return (await import('../../model/webgpu/engine')).createWebGpuEngine(context, shape);
 }
 
