@@ -6,7 +6,7 @@ import { Control, Stopped } from '../../src/run/control';
 import { Episode } from '../../src/run/episode';
 import { decideAs, expert, setupOf } from '../../src/run/expert';
 import { tinyContext } from '../../src/run/presets';
-import { type LockstepOptions, runLockstep } from '../../src/run/rollout';
+import { groupsFor, type LockstepOptions, runLockstep } from '../../src/run/rollout';
 import { drawTasks } from '../../src/run/tasks';
 
 const config = parseConfig({ ...tinyContext });
@@ -158,4 +158,10 @@ describe('pause, stop and failure with two groups', () => {
     };
     await expect(play(4, { groups: 2, gate: control.gate, decide })).rejects.toThrow('the device is gone');
   });
+});
+
+test('groups: a multiple of the workers where there are episodes enough, never more than hold 16 each', () => {
+  const counts = [1, 15, 16, 33, 64, 128, 256].map((seats) => groupsFor(seats, 2));
+  expect(counts).toEqual([1, 1, 1, 2, 4, 6, 6]);
+  expect([groupsFor(128, 0), groupsFor(128, 16), groupsFor(16, 16)]).toEqual([3, 8, 1]);
 });
