@@ -163,6 +163,7 @@ test('without WebGPU the page says so, measures what it trains with instead, and
   await page.getByText('will train with jax-js on WebAssembly').first().waitFor();
   await run(page).click();
   await sentence(page, 'Finished after 2 iterations').waitFor({ timeout: 100_000 });
+  await page.locator('lab-charts').first().scrollIntoViewIfNeeded();
   await page.locator('.drawing svg').first().waitFor();
   expect(await storedHeaders(page)).toMatchObject([{ engine: 'jax', adapter: 'WebAssembly (jax-js)' }]);
   expect(problems).toEqual([]);
