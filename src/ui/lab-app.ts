@@ -60,7 +60,6 @@ export class LabApp extends LabElement {
       .chip { font-size: 0.78rem; color: var(--ink-2); max-width: 16rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; margin-right: 0.5rem; }
       .chip::before { content: ''; display: inline-block; width: 7px; height: 7px; border-radius: 50%; margin-right: 0.45em; border: 1.5px solid var(--ink-3); }
       .chip.ok::before { background: var(--ink); border-color: var(--ink); }
-      .chip.missing { color: var(--danger); }
       .saved { font-size: 0.78rem; color: var(--ink-3); margin-right: 0.4rem; white-space: nowrap; }
       .notices { max-width: var(--column); margin: 1.4rem auto 0; padding: 0 var(--gutter); display: grid; gap: 0.9rem; box-sizing: content-box; }
       .notices:empty { display: none; }
@@ -182,7 +181,7 @@ export class LabApp extends LabElement {
   private chip() {
     const device = this.session?.device;
     if (device?.available === false)
-      return html`<span class="chip missing" title="WebGPU is missing: trains with jax-js on WebAssembly">no WebGPU</span>`;
+      return html`<span class="chip" title="WebGPU is missing: trains with jax-js on WebAssembly">no WebGPU</span>`;
     return html`<span class="chip ${device ? 'ok' : ''}" title=${device ? `Trains on ${adapterName(device)}` : 'Looking for the graphics adapter'}>
       ${device ? adapterName(device) : 'adapter …'}</span>`;
   }

@@ -41,8 +41,8 @@ export class LabWebgpuHelp extends LitElement {
   static override styles = [
     baseStyles,
     css`
-      section { border-left: 4px solid var(--danger); background: var(--danger-soft); border-radius: 0 8px 8px 0; padding: 1rem 1.2rem; font-size: 0.925rem; line-height: 1.5; }
-      h2 { margin: 0 0 0.4rem; font-size: 1.05rem; color: var(--danger); }
+      section { border: 1px solid var(--line-strong); border-left-width: 4px; border-radius: 0 8px 8px 0; padding: 1rem 1.2rem; font-size: 0.925rem; line-height: 1.5; }
+      h2 { margin: 0 0 0.4rem; font-size: 1.05rem; }
       p { margin: 0 0 0.6rem; }
       dl { margin: 0.4rem 0 0; }
       dt { font-weight: 600; }
@@ -65,7 +65,7 @@ export class LabWebgpuHelp extends LitElement {
     const mine = browser();
     const { error } = this;
     const secure = globalThis.isSecureContext;
-    return html`<section role="alert">
+    return html`<section role="note">
       <h2>No WebGPU here: runs use the processor instead of the graphics card</h2>
       <p>Whatever engine a configuration names, runs use <b>jax-js on WebAssembly</b>: the same model and loss, equal up to rounding. The run’s record says so.</p>
       <p role="status" class="speed">${this.measured()}</p>
@@ -74,7 +74,7 @@ export class LabWebgpuHelp extends LitElement {
           ? nothing
           : html`<p><b>This page was opened without encryption.</b> Browsers offer WebGPU only over https or on localhost.</p>`
       }
-      ${error ? html`<p>The browser said: ${error.what}${error.fix ? html` ${error.fix}` : nothing}</p>` : nothing}
+      ${error ? html`<p>Why: ${error.what}.${error.fix ? html` ${error.fix}` : nothing}</p>` : nothing}
       <dl>
         ${[...HELP]
           .sort((a, b) => Number(b[0] === mine) - Number(a[0] === mine))
@@ -83,7 +83,7 @@ export class LabWebgpuHelp extends LitElement {
               html`<div class=${id === mine ? 'mine' : ''}><dt>${name}${id === mine ? ' (yours)' : ''}</dt><dd>${help}</dd></div>`,
           )}
       </dl>
-      <p>Or train without a browser: <code>npm run --silent lab -- run quick</code></p>
+      <p>Or train from the command line: <code>npm run --silent lab -- run quick</code></p>
     </section>`;
   }
 }
