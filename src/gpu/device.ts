@@ -11,6 +11,8 @@ export interface AdapterSummary {
   readonly description: string;
   readonly features: readonly string[];
   readonly subgroupMinSize?: number;
+  /** Whether the processor plays graphics card. */
+  readonly software: boolean;
   readonly limits: Readonly<Record<(typeof reportedLimits)[number], number>>;
 }
 
@@ -23,6 +25,9 @@ const reportedLimits = [
   'maxComputeInvocationsPerWorkgroup',
   'maxComputeWorkgroupsPerDimension',
 ] as const;
+
+/** Software adapters by what they call themselves: not all browsers mark them as fallback adapters. */
+const softwareNames = /llvmpipe|lavapipe|swiftshader|software|basic render|\bwarp\b/i;
 
 const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query', 'shader-f16', 'subgroups'];
 
@@ -113,12 +118,14 @@ export async function acquireDevice(gpu: GPU | undefined): Promise<GpuContext> {
     requiredLimits: limits,
   });
   const info = adapter.info;
+  const names = [info.vendor, info.architecture, info.device, info.description].join(' ');
   return new GpuContext(device, {
     vendor: info.vendor,
     architecture: info.architecture,
     description: info.description || info.device,
     features: [...adapter.features].sort(),
     subgroupMinSize: info.subgroupMinSize,
+    software: info.isFallbackAdapter || softwareNames.test(names),
     limits: limits as AdapterSummary['limits'],
   });
 }

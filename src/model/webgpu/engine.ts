@@ -20,7 +20,7 @@ import type {
 } from '../engine';
 import { type ModelShape, parameterLayout } from '../parameters';
 import { checkShape } from './check-shape';
-import { Decoder } from './decode';
+import { Decoder, type DecoderOptions } from './decode';
 import { completeChoices, type KernelChoices } from './kernel-choices';
 import { ModelBuffers } from './model-buffers';
 import { runGradient, runUpdate, type StepContext } from './optimiser-step';
@@ -38,6 +38,8 @@ export interface WebGpuEngineOptions {
   readonly maxLogitsBytes?: number;
   /** Variants of kernels; what is left out is the adapter's default. */
   readonly choices?: Partial<KernelChoices>;
+  /** Most multiply-adds of one submit of decoding; results do not depend on it. Default `SUBMIT_MACS`. */
+  readonly submitMacs?: number;
 }
 
 /**
@@ -54,7 +56,9 @@ export async function createWebGpuEngine(
   const choices = completeChoices(context.adapter, shape, options.choices);
   const workspace = new Workspace(context, shape, options.maxLogitsBytes);
   const wanted = options.microBatchTokens ?? DEFAULT_MICRO_BATCH_TOKENS;
-  return new WebGpuEngine(choices, {
+  const { decode: path, matmul: product } = choices;
+  const decoder = { path, product, ...(options.submitMacs && { submitMacs: options.submitMacs }) };
+  return new WebGpuEngine(decoder, {
     context,
     shape,
     kernels: await compileTransformerKernels(context, shape, choices),
@@ -70,7 +74,7 @@ class WebGpuEngine implements PolicyEngine {
   private readonly decoders = new Map<ModelRole, Decoder>();
 
   constructor(
-    private readonly choices: KernelChoices,
+    private readonly decoding: DecoderOptions,
     private readonly step: StepContext,
   ) {
     this.shape = step.shape;
@@ -107,8 +111,7 @@ class WebGpuEngine implements PolicyEngine {
   async openSlots(role: ModelRole, slots: number, positions: number): Promise<void> {
     let decoder = this.decoders.get(role);
     if (!decoder) {
-      const { decode: path, matmul: product } = this.choices;
-      decoder = await Decoder.create(this.step.context, this.shape, { path, product });
+      decoder = await Decoder.create(this.step.context, this.shape, this.decoding);
       this.decoders.set(role, decoder);
     }
     decoder.openSlots(slots, positions);
