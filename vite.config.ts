@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
-import { buildName } from './.ci/build-name.mjs';
+import { buildName, kernelVersion } from './.ci/build-name.mjs';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -10,7 +10,7 @@ export const zlibShim = path('src/env/zlib-shim.ts');
 
 /** The static site. Relative base and ES workers: it runs under any sub-path of any plain file host. */
 export default defineConfig({
-  define: { __BUILD__: JSON.stringify(buildName()) },
+  define: { __BUILD__: JSON.stringify(buildName()), __KERNELS__: JSON.stringify(kernelVersion()) },
   base: './',
   publicDir: 'public',
   resolve: { alias: existsSync(zlibShim) ? { 'node:zlib': zlibShim } : {} },

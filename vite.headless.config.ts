@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
-import { buildName } from './.ci/build-name.mjs';
+import { buildName, kernelVersion } from './.ci/build-name.mjs';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -18,7 +18,7 @@ const entries: Record<string, string> = {
  * own, so that a long run never sees its files replaced.
  */
 export default defineConfig({
-  define: { __BUILD__: JSON.stringify(buildName()) },
+  define: { __BUILD__: JSON.stringify(buildName()), __KERNELS__: JSON.stringify(kernelVersion()) },
   publicDir: false,
   // tfjs' packages are not loadable by Node as they are (extensionless deep imports); `webgpu` brings a native library.
   ssr: { noExternal: [/^@tensorflow\//], external: ['webgpu'], target: 'node' },

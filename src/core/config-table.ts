@@ -326,13 +326,21 @@ export const configTable = {
     'webgpu',
     'webgpu = our kernels. tfjs = the reference written in TensorFlow.js; far slower. jax = written in jax-js; needs no graphics adapter, and runs where there is none.',
   ),
+  kernels: choice(
+    'engine',
+    'Kernels',
+    ['auto', 'default'],
+    'auto',
+    'auto = the variants of our kernels that were fastest in a short measurement on this device, which is kept and stored with the run. default = no measurement. Results agree up to rounding.',
+    { auto: 'measured' },
+  ),
   microBatchTokens: integer(
     'engine',
     'Micro-batch',
     8192,
     64,
     262144,
-    'Tokens per forward/backward pass; changes memory, not the gradient.',
+    'Most tokens per forward/backward pass; changes memory, not the gradient. Measured kernels may lower it, so that no piece of work occupies the device for long.',
     'tokens',
   ),
   terminalWorkers: integer(

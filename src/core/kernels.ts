@@ -1,4 +1,6 @@
 /** Which kernels a run computes with, and how they were chosen: plain data that run headers, caches and the page share. */
+import * as v from 'valibot';
+import { LabError } from './errors';
 
 /**
  * Everything about the kernels that results may depend on in their last bits. Stored with a run; the same plan on the same
@@ -18,7 +20,8 @@ export interface KernelPlan {
  * refused it. `software`: known to be slow on software adapters, so not even compiled. `out-of-time`: compiling the others
  * took too long.
  */
-export type TrialSkip = 'hopeless' | 'failed' | 'software' | 'out-of-time';
+const trialSkips = ['hopeless', 'failed', 'software', 'out-of-time'] as const;
+export type TrialSkip = (typeof trialSkips)[number];
 
 /** One variant of one kernel in a measured choice. */
 export interface KernelTrial {
@@ -50,4 +53,89 @@ export interface KernelReport {
   readonly measureMs: number;
   /** ISO 8601. */
   readonly measuredAt: string;
+}
+
+const name = v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/));
+const whole = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2 ** 40));
+const time = v.pipe(v.number(), v.finite(), v.minValue(0));
+
+const planSchema = v.strictObject({
+  choices: v.record(name, name),
+  microBatchTokens: whole,
+  submitMacs: whole,
+});
+
+const shapeSchema = v.strictObject({
+  vocabulary: whole,
+  dModel: whole,
+  layers: whole,
+  heads: whole,
+  mlp: whole,
+  positions: whole,
+  previousToken: v.boolean(),
+});
+
+const reportSchema = v.strictObject({
+  shape: shapeSchema,
+  plan: planSchema,
+  trials: v.pipe(
+    v.array(
+      v.strictObject({
+        kernel: name,
+        variant: name,
+        chosen: v.boolean(),
+        ms: v.nullable(time),
+        compileMs: v.nullable(time),
+        skipped: v.nullable(v.picklist(trialSkips)),
+      }),
+    ),
+    v.maxLength(100),
+  ),
+  measureMs: time,
+  measuredAt: v.pipe(v.string(), v.isoTimestamp()),
+});
+
+function parse<T>(schema: v.GenericSchema<unknown, T>, raw: unknown, what: string, where: string): T {
+  const result = v.safeParse(schema, raw);
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  const path = v.getDotPath(issue);
+  throw new LabError({
+    code: 'kernels.bad',
+    what,
+    where: path ? `${where}, ${path}` : where,
+    expected: issue.expected ?? issue.message,
+    got: issue.received.slice(0, 80),
+  });
+}
+
+/** A plan from a file or a database. @param where for the error @throws `kernels.bad` */
+export function parseKernelPlan(raw: unknown, where: string): KernelPlan {
+  return parse(planSchema, raw, 'The stored choice of kernels is damaged', where);
+}
+
+/** A part of a plan, as a user writes it; what is left out keeps its default. @throws `kernels.bad` */
+export function parsePartialPlan(raw: unknown, where: string): Partial<KernelPlan> {
+  const { microBatchTokens, submitMacs, choices } = parse(v.partial(planSchema), raw, 'Bad choice of kernels', where);
+  return {
+    ...(choices && { choices }),
+    ...(microBatchTokens !== undefined && { microBatchTokens }),
+    ...(submitMacs !== undefined && { submitMacs }),
+  };
+}
+
+/** A model to measure. @throws `kernels.bad` */
+export function parseKernelShape(raw: unknown): KernelReport['shape'] {
+  return parse(shapeSchema, raw, 'This is no model', 'model');
+}
+
+/** A measured choice from a file or a database. @throws `kernels.bad` */
+export function parseKernelReport(raw: unknown, where: string): KernelReport {
+  return parse(reportSchema, raw, 'The stored measurement of kernels is damaged', where);
+}
+
+/** Whether two plans give the same bits. */
+export function sameKernels(a: KernelPlan | undefined, b: KernelPlan | undefined): boolean {
+  const names = Object.keys({ ...a?.choices, ...b?.choices });
+  return a?.microBatchTokens === b?.microBatchTokens && names.every((name) => a?.choices[name] === b?.choices[name]);
 }

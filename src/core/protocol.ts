@@ -3,6 +3,7 @@
  */
 import type { RunConfig } from './config';
 import type { LabErrorParts } from './errors';
+import type { KernelPlan, KernelReport } from './kernels';
 import type { Rollout } from './trajectory';
 
 /** Success on held-out tasks. */
@@ -147,6 +148,8 @@ export interface RunHeader {
   readonly engine: string;
   /** Build: commit or version. */
   readonly build: string;
+  /** Kernels of engine `webgpu`. Absent with other engines, and in runs of earlier versions, which used the defaults. */
+  readonly kernels?: KernelPlan;
 }
 
 /** A resumable point: both models, both optimisers, counters. */
@@ -222,6 +225,10 @@ export interface DeviceReport {
  */
 export interface TrainerApi {
   device(): Promise<DeviceReport>;
+  /** What was measured for choosing kernels on this adapter, by model. Empty before the first run. @throws `gpu.…` */
+  kernels(): Promise<KernelReport[]>;
+  /** Measures again. @param shape null: the model of the quick preset @throws `kernels.busy` while a run is active */
+  measureKernels(shape: KernelReport['shape'] | null): Promise<KernelReport>;
   /** Times jax-js on WebAssembly for a second or two, after any run that begins or ends. */
   measureFallback(): Promise<FallbackSpeed>;
   /** Registers the listener for all events; later calls replace it. */

@@ -7,6 +7,7 @@ import { open, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseConfig, parseSeed } from '../core/config';
 import { LabError } from '../core/errors';
+import { parseKernelPlan } from '../core/kernels';
 import type { Checkpoint, IterationRecord, RunHeader, Sink, TrainerStatus } from '../core/protocol';
 import { decode } from '../core/tokenizer';
 import type { Rollout } from '../core/trajectory';
@@ -188,6 +189,7 @@ function parseHeader(text: string, where: string): RunHeader {
     adapter: textOf('adapter'),
     engine: textOf('engine'),
     build: textOf('build'),
+    ...(raw.kernels !== undefined && { kernels: inside(() => parseKernelPlan(raw.kernels, 'kernels')) }),
   };
 }
 

@@ -19,9 +19,10 @@ const kept = [
   'factRecall',
 ] as const satisfies readonly (keyof IterationRecord)[];
 
-const rounded = (_key: string, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(6)) : value);
+const rounded = (_key: string, value: unknown) =>
+  typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
 
-/** Writes result version 1. Numbers have six significant digits. */
+/** Writes result version 1. Numbers that are not whole have six significant digits. */
 export async function writeResult(
   path: string,
   command: string,
@@ -34,8 +35,8 @@ export async function writeResult(
     ...(record.evalComp && { evalComp: record.evalComp, evalSingle: record.evalSingle }),
     ...(record.alarms.length > 0 && { alarms: record.alarms.map((a) => a.code) }),
   }));
-  const { preset, seed, config, adapter, build, createdAt } = header;
-  const provenance = { command, preset, seed, config: nonDefault(config), adapter, build, createdAt };
+  const { preset, seed, config, adapter, kernels, build, createdAt } = header;
+  const provenance = { command, preset, seed, config: nonDefault(config), adapter, kernels, build, createdAt };
   const head = JSON.stringify({ version: 1, ...provenance, outcome }, rounded, 1).slice(0, -2);
   // One line an iteration: small, and readable in a diff.
   const lines = rows.map((row) => `  ${JSON.stringify(row, rounded)}`).join(',\n');

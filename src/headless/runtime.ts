@@ -104,7 +104,7 @@ export async function readConfig(
 }
 
 /** A file of JSON. @throws file.…, config.not-json */
-async function readJson(what: string, path: string): Promise<unknown> {
+export async function readJson(what: string, path: string): Promise<unknown> {
   const text = await readText(what, path);
   try {
     return JSON.parse(text);

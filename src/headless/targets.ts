@@ -82,7 +82,7 @@ async function touch(path: string): Promise<void> {
  * @throws LabError file.…
  */
 export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
-  const partial = `${path}.partial`;
+  const partial = `${path}.${process.pid}.partial`; // another process may write the same file
   await onFile(CANNOT_WRITE, path, FILE, async () => {
     try {
       const handle = await open(partial, 'w');

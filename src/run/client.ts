@@ -29,6 +29,8 @@ export function createTrainerClient(): TrainerClient {
   const guard = <T>(call: Promise<T>): Promise<T> => life.guard(call);
   return {
     device: () => guard(remote.device()),
+    kernels: () => guard(remote.kernels()),
+    measureKernels: (shape) => guard(remote.measureKernels(shape)),
     measureFallback: () => guard(remote.measureFallback()),
     subscribe: (listener) => guard(remote.subscribe(Comlink.proxy(listener))),
     start: (request) => guard(remote.start(request)),

@@ -1,6 +1,7 @@
 /** Builds what a run needs — device, engine, terminals, base policy — the same way in a browser worker and in Node. */
 import type { RunConfig } from '../core/config';
 import { LabError } from '../core/errors';
+import type { KernelPlan } from '../core/kernels';
 import { VOCABULARY_SIZE } from '../core/tokenizer';
 import type { GpuContext } from '../gpu/device';
 import type { EngineKind, PolicyEngine } from '../model/engine';
@@ -59,6 +60,8 @@ export async function createEngine(
   { context, engine }: Pick<Machine, 'context' | 'engine'>,
   shape: ModelShape,
   config: Pick<RunConfig, 'microBatchTokens'>,
+  /** Kernels of engine `webgpu`; left out: the defaults. */
+  kernels?: KernelPlan,
 ): Promise<PolicyEngine> {
   const options = { microBatchTokens: config.microBatchTokens };
   if (engine === 'jax' || context === null) {
@@ -70,5 +73,5 @@ export async function createEngine(
     return createTfjsEngine(context, shape, options);
   }
   const { createWebGpuEngine } = await import('../model/webgpu/engine');
-  return createWebGpuEngine(context, shape, options);
+  return createWebGpuEngine(context, shape, { ...options, ...kernels });
 }

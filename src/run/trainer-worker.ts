@@ -1,8 +1,9 @@
 /** The trainer in its own worker: owns the GPU, the terminals and the store; speaks TrainerApi over Comlink. */
 import '../env/worker-errors';
 import * as Comlink from 'comlink';
-import { parseConfig, parseSeed, type RunConfig } from '../core/config';
+import { defaultConfig, parseConfig, parseSeed, type RunConfig } from '../core/config';
 import { errorParts, LabError, type LabErrorParts } from '../core/errors';
+import { type KernelReport, parseKernelPlan, parseKernelShape } from '../core/kernels';
 import type {
   Checkpoint,
   DeviceReport,
@@ -14,7 +15,7 @@ import type {
   TrainerEvent,
   TrainerStatus,
 } from '../core/protocol';
-import { decode } from '../core/tokenizer';
+import { decode, VOCABULARY_SIZE } from '../core/tokenizer';
 import type { Rollout } from '../core/trajectory';
 import { Turns } from '../core/turns';
 import type { TerminalPool } from '../env/pool';
@@ -23,7 +24,10 @@ import { acquireDevice, type GpuContext } from '../gpu/device';
 import type { PolicyEngine } from '../model/engine';
 import { openStore, type Store } from '../store';
 import { build } from './build';
+import { keptReports, type MeasureOptions, measuredChoice, planFor, requireStoredPlan } from './kernel-plan';
 import { writeModel } from './model-file';
+import { presets } from './presets';
+import { shapeOf } from './pretrain';
 import { heldRuns, holdRun, type Release } from './run-lock';
 import { createEngine, loadBase, type Machine, machineFor } from './session';
 import { Trainer } from './trainer';
@@ -97,6 +101,30 @@ class TrainerService implements TrainerApi {
     }
   }
 
+  async kernels(): Promise<KernelReport[]> {
+    const { adapter } = await this.gpu();
+    return keptReports(adapter, await this.measuring());
+  }
+
+  measureKernels(shape: KernelReport['shape'] | null): Promise<KernelReport> {
+    return this.turns.take(async () => {
+      if (this.active && !this.active.fate.ending)
+        throw new LabError({
+          code: 'kernels.busy',
+          what: 'A run occupies the graphics device, so nothing can be measured on it',
+          where: this.active.header.runId,
+          fix: 'Stop the run, measure, and resume it; it keeps the kernels it began with.',
+        });
+      const model = shape ?? shapeOf(parseConfig(presets.quick.config), VOCABULARY_SIZE);
+      return measuredChoice(await this.gpu(), parseKernelShape(model), { ...(await this.measuring()), fresh: true });
+    });
+  }
+
+  /** How this page measures: into its store; what is wrong with that goes to the page. */
+  private async measuring(): Promise<MeasureOptions> {
+    return { cache: await this.store, onNotice: (notice) => this.tell(notice) };
+  }
+
   measureFallback(): Promise<FallbackSpeed> {
     // In turn with runs that begin: they would share the processor.
     return this.turns.take(async () => (await import('./fallback-speed')).measureFallback());
@@ -114,6 +142,8 @@ class TrainerService implements TrainerApi {
       const seed = parseSeed(request.seed);
       await this.release();
       const machine = await this.machine(config);
+      const { shape } = await loadBase(config, seed, fetchBase);
+      const kernels = await planFor(machine, shape, config, await this.measuring());
       const createdAt = new Date().toISOString();
       const header: RunHeader = {
         runId: `${createdAt.replace(/[^0-9]/g, '').slice(0, 17)}-${crypto.randomUUID().slice(0, 8)}`,
@@ -124,6 +154,7 @@ class TrainerService implements TrainerApi {
         adapter: machine.adapter,
         engine: machine.engine,
         build,
+        ...(kernels && { kernels }),
       };
       // Before the run is listed: no other tab may take it for an interrupted one.
       await this.locked(header.runId, async (lock) => {
@@ -152,7 +183,12 @@ class TrainerService implements TrainerApi {
             fix: 'Choose a run from the list.',
           });
         // Parsed again: the run may have been stored by a build with other configuration keys.
-        const header = { ...stored.header, config: parseConfig(stored.header.config) };
+        const { kernels } = stored.header;
+        const header: RunHeader = {
+          ...stored.header,
+          config: parseConfig(stored.header.config),
+          ...(kernels && { kernels: parseKernelPlan(kernels, runId) }),
+        };
         await this.launch(header, await this.machine(header.config), stored.checkpoint, lock);
       });
     });
@@ -170,8 +206,10 @@ class TrainerService implements TrainerApi {
   async listRuns(): Promise<RunSummary[]> {
     const runs = await (await this.store).listRuns();
     const held = await heldRuns();
-    return runs.map((run) => {
-      const { runId } = run.header;
+    return runs.map((stored) => {
+      const { runId, config } = stored.header;
+      // Keys that came after the run have their defaults: the page compares configurations.
+      const run = { ...stored, header: { ...stored.header, config: { ...defaultConfig, ...config } } };
       return held.has(runId) && runId !== this.lockedId ? { ...run, liveElsewhere: true } : run;
     });
   }
@@ -257,13 +295,14 @@ class TrainerService implements TrainerApi {
 
   /** Opens the store; what it has to say, also that it keeps nothing, goes to the page. */
   private async open(): Promise<Store> {
-    const tell = (notice: LabErrorParts) => {
-      if (this.subscribed) this.listener({ type: 'notice', notice });
-      else this.early.push(notice);
-    };
-    const store = await openStore({ onNotice: tell });
-    if (store.volatile) tell(store.volatile);
+    const store = await openStore({ onNotice: (notice) => this.tell(notice) });
+    if (store.volatile) this.tell(store.volatile);
     return store;
+  }
+
+  private tell(notice: LabErrorParts): void {
+    if (this.subscribed) this.listener({ type: 'notice', notice });
+    else this.early.push(notice);
   }
 
   /** Takes a run for this tab and begins it. @throws LabError run.elsewhere */
@@ -292,15 +331,17 @@ class TrainerService implements TrainerApi {
     const held: Held = { lock };
     try {
       const { shape, parameters } = await loadBase(header.config, header.seed, fetchBase);
+      // A run goes on with the kernels it began with, whatever was measured since: only so is it the same run.
+      await requireStoredPlan(machine, shape, header);
       held.pool = await createBrowserPool({ workers: header.config.terminalWorkers });
-      held.engine = await createEngine(machine, shape, header.config);
+      held.engine = await createEngine(machine, shape, header.config, header.kernels);
       const fate: Fate = { ending: false, lost: false };
       const trainer = new Trainer(header, {
         engine: held.engine,
         pool: held.pool,
         sink: await this.store,
         base: parameters,
-        here: { adapter: machine.adapter, build },
+        here: { adapter: machine.adapter, build, kernels: header.kernels },
         emit: (event) => {
           if (event.type === 'progress' && ENDED.has(event.progress.status)) fate.ending = true;
           if (event.type !== 'failed' || !fate.lost) this.listener(event);

@@ -1,5 +1,6 @@
 /** The training loop: rollout → advantages → update → evaluate → save, as a state machine that can pause, step and stop. */
 import { errorParts } from '../core/errors';
+import { sameKernels } from '../core/kernels';
 import { advantageBySegment, factRecall, mean, meanSummaryTokens, stopShares } from '../core/metrics';
 import type {
   Alarm,
@@ -33,8 +34,8 @@ export interface TrainerDependencies {
   /** Parameters of the base policy. */
   readonly base: Float32Array;
   readonly emit: (event: TrainerEvent) => void;
-  /** The adapter and build that run now; a resumed run may have been started elsewhere. */
-  readonly here: Pick<RunHeader, 'adapter' | 'build'>;
+  /** The adapter, build and kernels that run now; a resumed run may have been started elsewhere. */
+  readonly here: Pick<RunHeader, 'adapter' | 'build' | 'kernels'>;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 }
@@ -132,9 +133,14 @@ export class Trainer {
 
   /** The alarm of a run that continues on another adapter or build than it was started on. */
   private movedHere(): Alarm[] {
-    const { adapter, build } = this.deps.here;
-    if (adapter === this.header.adapter && build === this.header.build) return [];
-    const place = (p: { adapter: string; build: string }) => `${p.adapter}, build ${p.build}`;
+    const {
+      here,
+      here: { adapter, build },
+    } = this.deps;
+    const same = sameKernels(here.kernels, this.header.kernels);
+    if (adapter === this.header.adapter && build === this.header.build && same) return [];
+    const place = (p: { adapter: string; build: string }) =>
+      `${p.adapter}, build ${p.build}${p === here && !same ? ', other kernels' : ''}`;
     const message = `Started on ${place(this.header)}; continued on ${place(this.deps.here)}: from here on it is not bit-identical to an uninterrupted run.`;
     return [{ code: 'moved', message }];
   }

@@ -43,6 +43,11 @@ export interface DraftRow {
   readonly savedAt: string;
 }
 
+/** Key [adapter, kernel version, model]. A measured choice of kernels, parsed by whoever loads it: core `parseKernelReport`. */
+export interface KernelRow {
+  readonly report: unknown;
+}
+
 export interface TableRows {
   runs: RunRow;
   iterations: IterationRow;
@@ -50,6 +55,7 @@ export interface TableRows {
   rollouts: RolloutChunk;
   checkpoints: CheckpointRow;
   drafts: DraftRow;
+  kernels: KernelRow;
 }
 export type TableName = keyof TableRows;
 
@@ -63,5 +69,8 @@ export type Migration = (database: IDBDatabase, transaction: IDBTransaction) => 
 export const migrations: readonly Migration[] = [
   (database) => {
     for (const table of ['runs', 'iterations', 'rollouts', 'checkpoints', 'drafts']) database.createObjectStore(table);
+  },
+  (database) => {
+    database.createObjectStore('kernels');
   },
 ];

@@ -210,6 +210,24 @@ export class Store implements Sink {
     await this.database.write(['drafts'], (transaction) => transaction.delete('drafts', [id]));
   }
 
+  /** Keeps a measured choice of kernels; other versions of the kernels of that adapter are forgotten. */
+  async saveKernels(adapter: string, version: string, model: string, report: unknown): Promise<void> {
+    await this.database.write(['kernels'], async (transaction) => {
+      for (const key of await transaction.keys('kernels', [adapter]))
+        if (key[1] !== version) await transaction.delete('kernels', key);
+      await transaction.put('kernels', [adapter, version, model], { report });
+    });
+  }
+
+  /** The measured choices of an adapter and version by model, unparsed. */
+  async loadKernels(adapter: string, version: string): Promise<Map<string, unknown>> {
+    const reports = new Map<string, unknown>();
+    await this.database.read(['kernels'], (transaction) =>
+      transaction.scan('kernels', [adapter, version], ({ report }, key) => reports.set(String(key[2]), report)),
+    );
+    return reports;
+  }
+
   /** Room used and allowed on this origin, as the browser tells it. */
   usage(): Promise<Usage> {
     return storageUsage();

@@ -30,6 +30,22 @@ export function storeContract(name: string, open: (options?: StoreOptions) => Pr
       expect(await store.loadRecords('b')).toEqual([]);
     });
 
+    test('keeps measured kernels by adapter, version and model; another version replaces the old', async () => {
+      const store = await open();
+      await store.saveKernels('a', '1', 'small', { n: 1 });
+      await store.saveKernels('a', '1', 'large', { n: 2 });
+      await store.saveKernels('b', '1', 'small', { n: 3 });
+      expect([...(await store.loadKernels('a', '1'))].sort()).toEqual([
+        ['large', { n: 2 }],
+        ['small', { n: 1 }],
+      ]);
+      expect(await store.loadKernels('a', '2')).toEqual(new Map());
+      await store.saveKernels('a', '2', 'small', { n: 4 });
+      expect(await store.loadKernels('a', '1')).toEqual(new Map());
+      expect(await store.loadKernels('a', '2')).toEqual(new Map([['small', { n: 4 }]]));
+      expect(await store.loadKernels('b', '1')).toEqual(new Map([['small', { n: 3 }]]));
+    });
+
     test('rollouts are found by the number in their record, which may start at 0', async () => {
       const store = await withRun(0);
       await store.saveIteration('a', sampleRecord(0), sampleRollouts(2, 1), sampleCheckpoint(1));

@@ -9,6 +9,7 @@ import { recipeConfig, shapeOf, pretrain as warmStart } from '../../run/pretrain
 import { type Recipe, recipes } from '../../run/recipes';
 import { createEngine } from '../../run/session';
 import type { Command } from '../command';
+import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
 import { didYouMean } from '../nearest';
 import { basesFolder, openMachine } from '../runtime';
 import { requireReplaceableFile, writeAtomically } from '../targets';
@@ -16,13 +17,14 @@ import { requireReplaceableFile, writeAtomically } from '../targets';
 const pretrain: Command = {
   name: 'pretrain',
   summary: 'warm-start a base policy by cloning scripted demonstrations with lossy summaries',
-  usage: 'pretrain <recipe> [--seed N] [--steps n] [--out file] [--eval episodes]',
+  usage: 'pretrain <recipe> [--seed N] [--steps n] [--out file] [--eval episodes] [--kernels …]',
   positionals: 1,
   options: {
     seed: { type: 'string', help: 'seed of initialisation, tasks and demonstrations (default 1)' },
     steps: { type: 'string', help: 'optimiser steps (default: the recipe’s)' },
     out: { type: 'string', help: `checkpoint to write (default ${basesFolder}/<recipe>.safetensors)` },
     eval: { type: 'string', help: 'held-out episodes to evaluate at the end (default 512)' },
+    kernels: kernelsOption,
   },
   async run(args) {
     const name = args.required(0, 'recipe');
@@ -40,13 +42,15 @@ const pretrain: Command = {
     const file = args.text('out') ?? join(basesFolder, `${name}.safetensors`);
     await requireReplaceableFile(file);
     const shape = shapeOf(config, VOCABULARY_SIZE);
+    const request = await readKernels(args);
     const machine = await openMachine(config.engine);
     const { adapter } = machine;
     const pool = await createNodePool({ workers: config.terminalWorkers });
     const startedAt = performance.now();
     const gate = async () => args.signal.throwIfAborted();
     try {
-      const engine = await createEngine(machine, shape, config);
+      const kernels = await requestedPlan(args, request, machine, shape, config);
+      const engine = await createEngine(machine, shape, config, kernels);
       await engine.setParameters('policy', initialParameters(shape, seed, { copyInit: recipe.copyInit }));
       await warmStart({
         engine,
@@ -69,6 +73,7 @@ const pretrain: Command = {
         seed: String(seed),
         build,
         adapter,
+        ...(kernels && { kernels: JSON.stringify(kernels) }),
         baseSuccess: String(evalComp.success),
       });
       await writeAtomically(file, bytes);

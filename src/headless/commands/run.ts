@@ -5,10 +5,12 @@ import type { EvalSummary, IterationRecord, Progress, RunHeader, TrainerEvent } 
 import { createNodePool } from '../../env/pool-node';
 import type { PolicyEngine } from '../../model/engine';
 import { build } from '../../run/build';
+import { requireStoredPlan } from '../../run/kernel-plan';
 import { createEngine, loadBase } from '../../run/session';
 import { Trainer } from '../../run/trainer';
 import type { Arguments, Command } from '../command';
 import { FileSink, NullSink } from '../file-sink';
+import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
 import { writeResult } from '../result-file';
 import { baseFromDisk, openMachine, readConfig } from '../runtime';
 import { fileError, shown } from '../system-error';
@@ -70,7 +72,7 @@ function commandLine(args: Arguments): string {
 
 /** What is known of a run before the device is opened. */
 interface Plan {
-  readonly description: Omit<RunHeader, 'adapter' | 'engine' | 'build'>;
+  readonly description: Omit<RunHeader, 'adapter' | 'engine' | 'build' | 'kernels'>;
   /** The run that goes on. */
   readonly stored: Awaited<ReturnType<FileSink['loadRun']>>;
   readonly folder: FileSink | null;
@@ -140,7 +142,7 @@ const run: Command = {
   name: 'run',
   summary: 'train a preset or a configuration file; one JSON object per iteration on stdout',
   usage:
-    'run <preset|config.json> --seed N [--set key=value]… [--out dir] [--result file] [--memory file] | run --resume dir',
+    'run <preset|config.json> --seed N [--set key=value]… [--out dir] [--result file] [--memory file] [--kernels …] | run --resume dir',
   positionals: 1,
   options: {
     seed: { type: 'string', help: 'run seed, 0 to 4294967295 (default 0)' },
@@ -152,20 +154,28 @@ const run: Command = {
       help: 'append device bytes, JS heap and resident size after each iteration to this file',
     },
     resume: { type: 'string', help: 'continue the run in this folder from its last saved iteration' },
+    kernels: kernelsOption,
   },
   async run(args) {
     const { description, stored, folder } = await plan(args);
+    const request = await readKernels(args);
     const { config } = description;
     const { shape, parameters } = await loadBase(config, description.seed, baseFromDisk);
     folder?.useShape(shape);
     await requireTargets(args, folder, stored !== null);
     const machine = await openMachine(config.engine);
     const { adapter } = machine;
-    const header: RunHeader = stored?.header ?? { ...description, adapter, engine: machine.engine, build };
+    // A run goes on with the kernels it began with, whatever was measured since: only so is it the same run.
+    const kernels =
+      stored && request === undefined
+        ? stored.header.kernels
+        : await requestedPlan(args, request, machine, shape, config);
+    if (stored && request === undefined) await requireStoredPlan(machine, shape, stored.header);
+    const header: RunHeader = stored?.header ?? { ...description, adapter, engine: machine.engine, build, kernels };
     if (folder && !stored) await folder.saveHeader(header);
     const pool = await createNodePool({ workers: config.terminalWorkers });
     try {
-      const engine = await createEngine(machine, shape, config);
+      const engine = await createEngine(machine, shape, config, kernels);
       const report = reporter(args);
       const records: IterationRecord[] = stored?.records ?? [];
       const memory = args.text('memory');
@@ -183,7 +193,7 @@ const run: Command = {
         pool,
         sink: folder ?? new NullSink(),
         base: parameters,
-        here: { adapter, build },
+        here: { adapter, build, kernels },
         emit,
         now: () => performance.now(),
       });
@@ -204,6 +214,7 @@ const run: Command = {
         envTokens: outcome.envTokens,
         elapsedMs: Math.round(outcome.elapsedMs),
         adapter,
+        kernels,
         seed: header.seed,
         build,
         deviceBytes: engine.deviceBytes(),

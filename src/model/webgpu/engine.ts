@@ -21,7 +21,7 @@ import type {
 import { type ModelShape, parameterLayout } from '../parameters';
 import { checkShape } from './check-shape';
 import { Decoder, type DecoderOptions } from './decode';
-import { completeChoices, type KernelChoices } from './kernel-choices';
+import { completeChoices } from './kernel-choices';
 import { ModelBuffers } from './model-buffers';
 import { runGradient, runUpdate, type StepContext } from './optimiser-step';
 import { runScore } from './score';
@@ -36,8 +36,8 @@ export interface WebGpuEngineOptions {
   readonly microBatchTokens?: number;
   /** Most bytes of the logits of one chunk of trainable tokens. Default 64 MiB. */
   readonly maxLogitsBytes?: number;
-  /** Variants of kernels; what is left out is the adapter's default. */
-  readonly choices?: Partial<KernelChoices>;
+  /** Variant by kernel, as in `KernelChoices`; what is left out is the adapter's default. */
+  readonly choices?: Readonly<Partial<Record<string, string>>>;
   /** Most multiply-adds of one submit of decoding; results do not depend on it. Default `SUBMIT_MACS`. */
   readonly submitMacs?: number;
 }

@@ -12,11 +12,11 @@ import { workgroupFits } from './decode-workgroup';
 export type AttentionVariant = 'lane' | 'subgroup';
 
 /** Results of different choices agree within float tolerance, not bit for bit. */
-export interface KernelChoices extends Readonly<Record<ProductName, ProductVariant>> {
+export type KernelChoices = Readonly<Record<ProductName, ProductVariant>> & {
   /** Forward and backward. */
   readonly attention: AttentionVariant;
   readonly decode: DecodePathName;
-}
+};
 
 type Adapter = Pick<AdapterSummary, 'features' | 'subgroupMinSize'>;
 
@@ -45,27 +45,33 @@ export function availableChoices(
 
 /**
  * Fills in what is not chosen.
+ * @param chosen variant by kernel; also as it was stored, so any text
  * @throws `gpu.choice` when the adapter, or a model of this shape, cannot have a chosen variant
  */
 export function completeChoices(
   adapter: Adapter,
   shape: ModelShape,
-  chosen: Partial<KernelChoices> = {},
+  chosen: Readonly<Partial<Record<string, string>>> = {},
 ): KernelChoices {
   const available = availableChoices(adapter, shape);
+  const refuse = (where: string, expected: readonly string[], got: string) =>
+    new LabError({
+      code: 'gpu.choice',
+      what: 'This adapter cannot run the chosen kernel variant for this model',
+      where,
+      expected: expected.join(', '),
+      got,
+      fix: 'Choose another variant, or leave the choice to the autotune.',
+    });
+  for (const kernel of Object.keys(chosen))
+    if (!Object.hasOwn(available, kernel)) throw refuse('kernels', Object.keys(available), kernel);
   const pick = <K extends keyof KernelChoices>(kernel: K): KernelChoices[K] => {
     const options: readonly KernelChoices[K][] = available[kernel];
     const choice = chosen[kernel];
     if (choice === undefined) return options[0]!;
-    if (options.includes(choice)) return choice;
-    throw new LabError({
-      code: 'gpu.choice',
-      what: 'This adapter cannot run the chosen kernel variant for this model',
-      where: kernel,
-      expected: options.join(', '),
-      got: String(choice),
-      fix: 'Choose another variant, or leave the choice to the autotune.',
-    });
+    const found = options.find((option) => option === choice);
+    if (found !== undefined) return found;
+    throw refuse(kernel, options, choice);
   };
   return {
     matmul: pick('matmul'),

@@ -3,6 +3,7 @@
  * Deterministic. Used by tests only.
  */
 import { compactThreshold, parseConfig, type RunConfig } from '../../../src/core/config';
+import type { KernelReport } from '../../../src/core/kernels';
 import type {
   DeviceReport,
   EvalSummary,
@@ -82,6 +83,23 @@ export function fakeRecord(i: number, config: RunConfig): IterationRecord {
   };
 }
 
+/** A measured choice; the time of the chosen product tells the measurements apart. */
+export function fakeKernels(ms: number): KernelReport {
+  const trial = { compileMs: 100, skipped: null };
+  return {
+    shape: { vocabulary: 256, dModel: 32, layers: 1, heads: 4, mlp: 64, positions: 128, previousToken: true },
+    plan: { choices: { matmul: 'subgroup', decode: 'lane' }, microBatchTokens: 4096, submitMacs: 2 ** 27 },
+    trials: [
+      { ...trial, kernel: 'matmul', variant: 'subgroup', chosen: true, ms },
+      { ...trial, kernel: 'matmul', variant: 'registers', chosen: false, ms: 2.5 * ms },
+      { ...trial, kernel: 'matmul', variant: 'tiled', chosen: false, ms: null, skipped: 'software' },
+      { ...trial, kernel: 'decode', variant: 'lane', chosen: true, ms: 4 },
+    ],
+    measureMs: 290,
+    measuredAt: '2026-11-29T16:20:00.000Z',
+  };
+}
+
 /** One scripted episode with `compactions` compactions. */
 export function fakeEpisode(rollout: number, config: RunConfig, compactions = 3): WatchEvent[] {
   const instruction = 'follow lamp; echo code end > out';
@@ -135,6 +153,7 @@ export class FakeTrainer implements TrainerApi {
   #listener: (event: TrainerEvent) => void = () => {};
   #runs = new Map<string, { summary: RunSummary; records: IterationRecord[] }>();
   #active: string | null = null;
+  #kernels: KernelReport[] = [];
   #status: TrainerStatus = 'idle';
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -183,6 +202,15 @@ export class FakeTrainer implements TrainerApi {
       features: [],
       error: available ? null : { code: 'gpu.no-adapter', what: 'The browser has no graphics adapter' },
     };
+  }
+  async kernels(): Promise<KernelReport[]> {
+    return this.#kernels;
+  }
+  async measureKernels(shape: KernelReport['shape'] | null): Promise<KernelReport> {
+    this.calls.push('measureKernels');
+    const report = fakeKernels(this.calls.filter((call) => call === 'measureKernels').length);
+    this.#kernels = [shape ? { ...report, shape } : report];
+    return this.#kernels[0]!;
   }
   async measureFallback(): Promise<FallbackSpeed> {
     this.calls.push('measureFallback');
