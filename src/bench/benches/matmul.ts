@@ -1,4 +1,5 @@
 /** Matrix products of the two models and larger ones; the best rate is this adapter's roofline. */
+import type { ProductVariant } from '../../gpu/kernels/products';
 import { bestOf, largeProducts, type ProductSizes, sweepProducts } from '../../run/measure/matmul-rate';
 import { namesOption } from '../arguments';
 import type { Bench } from '../bench';
@@ -21,6 +22,8 @@ const matrices = [
 ] as const;
 const rowCounts = [256, 1024, 4096, 8192];
 
+const variants = ['registers', 'subgroup', 'tiled'] as const satisfies readonly ProductVariant[];
+
 const sweeps: Record<'all' | 'large', readonly ProductSizes[]> = {
   all: rowCounts.flatMap((rows) => matrices.map(([inputs, outputs]) => ({ rows, inputs, outputs }))),
   large: largeProducts,
@@ -29,13 +32,18 @@ const sweeps: Record<'all' | 'large', readonly ProductSizes[]> = {
 const matmul: Bench = {
   name: 'matmul',
   summary: 'GFLOP/s of the three matrix products of training; the best is the roofline',
-  options: { sizes: { help: 'all or large (default all)' } },
+  options: {
+    sizes: { help: 'all or large (default all)' },
+    variant: { help: `${variants.join(', ')} (default each that the adapter can run)` },
+  },
   run(run) {
     const [sizes] = run.options.sizes === undefined ? ['all' as const] : namesOption(run, 'sizes', ['all', 'large']);
     return withDevice(async (context, adapter) => {
-      const rates = await sweepProducts(context, sweeps[sizes!], (r) =>
-        run.note(`${r.product} ${r.rows}×${r.inputs}×${r.outputs} ${r.variant}: ${spreadText(r.gflops)} GFLOP/s`),
-      );
+      const rates = await sweepProducts(context, sweeps[sizes!], {
+        variants: run.options.variant === undefined ? undefined : namesOption(run, 'variant', variants),
+        onRate: (r) =>
+          run.note(`${r.product} ${r.rows}×${r.inputs}×${r.outputs} ${r.variant}: ${spreadText(r.gflops)} GFLOP/s`),
+      });
       const best = bestOf(rates);
       return {
         adapter,

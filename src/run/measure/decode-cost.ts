@@ -4,6 +4,7 @@ import type { DecodeJob, DecodeResult } from '../../model/engine';
 import { type ModelShape, parameterLayout } from '../../model/parameters';
 import { Decoder } from '../../model/webgpu/decode';
 import type { DecodePathName } from '../../model/webgpu/decode-path';
+import { availableChoices } from '../../model/webgpu/kernel-choices';
 import { ModelBuffers } from '../../model/webgpu/model-buffers';
 import { decodeFlops } from './flops';
 import { measuredParameters } from './models';
@@ -37,16 +38,6 @@ export interface DecodeCosts {
   readonly growth: DecodeGrowth;
 }
 
-/** Whether a path can hold the shape; `path` undefined when it cannot. */
-async function openDecoder(context: GpuContext, shape: ModelShape, path: DecodePathName): Promise<Decoder | undefined> {
-  try {
-    return await Decoder.create(context, shape, { path });
-  } catch (thrown) {
-    if ((thrown as { code?: string }).code === 'decode.path') return undefined;
-    throw thrown;
-  }
-}
-
 /**
  * Measures one decode path at growing contexts, in one cache that holds the longest.
  * @param contexts ascending
@@ -65,8 +56,8 @@ export async function decodeCosts(
   const { path, environments, contexts, rounds } = options;
   const positions = contexts[contexts.length - 1]! + SAMPLES;
   const shape = { ...model, positions };
-  const decoder = await openDecoder(context, shape, path);
-  if (!decoder) return null;
+  if (!availableChoices(context.adapter, shape).decode.includes(path)) return null;
+  const decoder = await Decoder.create(context, shape, { path });
   const buffers = new ModelBuffers(context, 'decode bench', parameterLayout(shape));
   try {
     buffers.setParameters(measuredParameters(shape));

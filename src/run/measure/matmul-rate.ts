@@ -1,13 +1,15 @@
 /** Rates of the matrix products alone. The best of them is the roofline that an update is compared with. */
 import type { GpuContext } from '../../gpu/device';
 import { compileKernel, type GpuSlice, Recorder, slice4 } from '../../gpu/kernel';
-import { encodeMatmul, matmul } from '../../gpu/kernels/matmul';
-import { encodeMatmulInputGradient, matmulInputGradient } from '../../gpu/kernels/matmul-input-gradient';
+import { matmulPartialFloats } from '../../gpu/kernels/matmul-weight-gradient';
 import {
-  encodeMatmulWeightGradient,
-  matmulPartialFloats,
-  matmulWeightGradient,
-} from '../../gpu/kernels/matmul-weight-gradient';
+  encodeProduct,
+  encodeProductInputGradient,
+  encodeProductWeightGradient,
+  type ProductName,
+  type ProductVariant,
+  productVariants,
+} from '../../gpu/kernels/products';
 import { reducePartials } from '../../gpu/kernels/reduce-partials';
 import { MODEL_SLACK_BYTES } from '../../gpu/kernels/weight-windows';
 import { batchSize, elapsedMs, mapSpread, type Spread, spreadOf } from './rounds';
@@ -30,48 +32,57 @@ interface ProductBuffers {
 
 /** One of the three products of training, by one variant of its kernel. */
 export interface Product {
-  readonly product: 'forward' | 'input-gradient' | 'weight-gradient';
-  readonly variant: string;
+  readonly product: ProductName;
+  readonly variant: ProductVariant;
   readonly record: (recorder: Recorder, buffers: ProductBuffers, sizes: ProductSizes) => void;
 }
 
-/** Every product in every variant; the one place of the benchmarks that knows how the kernels are called. */
+/** Every product in every variant that the adapter can run. */
 export async function compileProducts(context: GpuContext): Promise<Product[]> {
-  const [forward, input, partial, reduce] = await Promise.all([
-    compileKernel(context, matmul),
-    compileKernel(context, matmulInputGradient),
-    compileKernel(context, matmulWeightGradient),
-    compileKernel(context, reducePartials),
-  ]);
-  const variant = 'tiled';
-  return [
-    {
-      product: 'forward',
-      variant,
-      record: (recorder, { x, weight, bias, y }, sizes) =>
-        encodeMatmul(recorder, forward, { x, weight, bias, y }, sizes),
-    },
-    {
-      product: 'input-gradient',
-      variant,
-      record: (recorder, { x, weight, y }, sizes) =>
-        encodeMatmulInputGradient(recorder, input, { dy: y, weight, dx: x }, sizes),
-    },
-    {
-      product: 'weight-gradient',
-      variant,
-      record: (recorder, { x, y, partials, gradient }, sizes) =>
-        encodeMatmulWeightGradient(
-          recorder,
-          { partial, reduce },
-          { x, dy: y, partials, gradient: { slice: gradient, biasAt: sizes.inputs * sizes.outputs } },
-          sizes,
-        ),
-    },
-  ];
+  const reduce = await compileKernel(context, reducePartials);
+  const products: Product[] = [];
+  for (const [variant, descriptors] of productVariants(context.adapter)) {
+    const [forward, input, partial] = await Promise.all([
+      compileKernel(context, descriptors.matmul),
+      compileKernel(context, descriptors['matmul-input-gradient']),
+      compileKernel(context, descriptors['matmul-weight-gradient']),
+    ]);
+    products.push(
+      {
+        product: 'matmul',
+        variant,
+        record: (recorder, { x, weight, bias, y }, sizes) =>
+          encodeProduct(recorder, forward, { x, weight, bias, y }, sizes),
+      },
+      {
+        product: 'matmul-input-gradient',
+        variant,
+        record: (recorder, { x, weight, y }, sizes) =>
+          encodeProductInputGradient(recorder, input, { dy: y, weight, dx: x }, sizes),
+      },
+      {
+        product: 'matmul-weight-gradient',
+        variant,
+        record: (recorder, { x, y, partials, gradient }, sizes) =>
+          encodeProductWeightGradient(
+            recorder,
+            { partial, reduce },
+            { x, dy: y, partials, gradient: { slice: gradient, biasAt: sizes.inputs * sizes.outputs } },
+            sizes,
+          ),
+      },
+    );
+  }
+  return products;
 }
 
-/** Operands for sizes up to `largest`, filled with small numbers: zeros and denormals may run faster or slower. */
+/** Measured batches of a product, and the least length of each: submission must not show. */
+const BATCHES = 5;
+const BATCH_MS = 50;
+/** Share of the best rate of a product and size below which another variant is measured once only. */
+const HOPELESS = 1 / 3;
+
+/** Operands of a product, filled with small numbers: zeros and denormals may run faster or slower. */
 export class ProductBench {
   private readonly buffers: GPUBuffer[] = [];
 
@@ -79,14 +90,11 @@ export class ProductBench {
 
   /**
    * Rate of one product.
-   * @param batches measured batches, each at least `batchMs` long, so that submission does not show
+   * @param options.hopeless GFLOP/s: a first batch below it is the only one
    * @returns GFLOP/s
    */
-  async rate(
-    { record }: Product,
-    sizes: ProductSizes,
-    { batches = 5, batchMs = 50 }: { readonly batches?: number; readonly batchMs?: number } = {},
-  ): Promise<Spread> {
+  async rate({ record }: Product, sizes: ProductSizes, options: { readonly hopeless?: number } = {}): Promise<Spread> {
+    const { hopeless = 0 } = options;
     const { device } = this.context;
     const buffers = this.operands(sizes);
     const run = async (count: number) => {
@@ -96,11 +104,12 @@ export class ProductBench {
       await device.queue.onSubmittedWorkDone();
     };
     try {
-      const count = await batchSize(run, batchMs);
-      const samples: number[] = [];
-      for (let i = 0; i < batches; i++) samples.push(await elapsedMs(() => run(count)));
-      this.context.requireHealthy();
+      const count = await batchSize(run, BATCH_MS);
       const flops = 2 * sizes.rows * sizes.inputs * sizes.outputs * count;
+      const samples: number[] = [];
+      do samples.push(await elapsedMs(() => run(count)));
+      while (samples.length < BATCHES && flops / samples[0]! / 1e6 >= hopeless);
+      this.context.requireHealthy();
       return mapSpread(spreadOf(samples), (ms) => flops / ms / 1e6);
     } finally {
       for (const buffer of this.buffers.splice(0)) this.context.destroyBuffer(buffer);
@@ -148,18 +157,30 @@ export function bestOf(rates: readonly ProductRate[]): ProductRate {
   return rates.reduce((a, b) => (b.gflops.median > a.gflops.median ? b : a));
 }
 
-/** Measures all products over `sizes`. @param onRate called after each */
+/**
+ * Measures all products over `sizes`.
+ * @param options.variants default all that the adapter can run
+ * @param options.onRate called after each
+ */
 export async function sweepProducts(
   context: GpuContext,
   sizes: readonly ProductSizes[],
-  onRate: (rate: ProductRate) => void = () => {},
+  options: {
+    readonly variants?: readonly ProductVariant[] | undefined;
+    readonly onRate?: (rate: ProductRate) => void;
+  } = {},
 ): Promise<ProductRate[]> {
+  const { variants, onRate = () => {} } = options;
   const bench = new ProductBench(context);
-  const products = await compileProducts(context);
+  const products = (await compileProducts(context)).filter(({ variant }) => variants?.includes(variant) ?? true);
   const rates: ProductRate[] = [];
   for (const { rows, inputs, outputs } of sizes)
     for (const product of products) {
-      const gflops = await bench.rate(product, { rows, inputs, outputs });
+      const best = rates
+        .filter((r) => r.product === product.product && r.rows === rows)
+        .filter((r) => r.inputs === inputs && r.outputs === outputs)
+        .reduce((most, r) => Math.max(most, r.gflops.median), 0);
+      const gflops = await bench.rate(product, { rows, inputs, outputs }, { hopeless: HOPELESS * best });
       const rate = { product: product.product, variant: product.variant, rows, inputs, outputs, gflops };
       rates.push(rate);
       onRate(rate);
