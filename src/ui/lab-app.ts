@@ -5,6 +5,7 @@ import { nonDefault } from '../core/config';
 import type { LabErrorParts } from '../core/errors';
 import { errorParts } from '../core/errors';
 import type { RunSummary } from '../core/protocol';
+import './device-panel';
 import './error-panel';
 import { cellConfig, presetConfig, sameConfig } from './experiment-parameters';
 import { adapterName } from './format';
@@ -72,6 +73,7 @@ export class LabApp extends LabElement {
         .label { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
       }
       footer { max-width: var(--column); margin: 4rem auto 0; padding: 1.2rem var(--gutter) 0; font-size: 0.82rem; color: var(--ink-3); box-sizing: content-box; line-height: 1.55; }
+      lab-device-panel { display: block; margin-bottom: 0.9rem; }
     `,
   ];
 
@@ -170,6 +172,7 @@ export class LabApp extends LabElement {
         <lab-notebook .model=${library.model} .services=${services} .session=${session}></lab-notebook>
       </main>
       <footer>
+        <lab-device-panel .session=${session}></lab-device-panel>
         Everything here happens on this machine: training on its graphics card (or, where there is no WebGPU, its processor), terminals in workers, notebooks and runs in
         this browser’s storage. No account, no server, no tracking.
       </footer>

@@ -65,7 +65,10 @@ const next: Migration = async (database, transaction) => {
 const expectFixture = async (name: string, versions: readonly Migration[], status: string) => {
   const store = await openStore({ name, migrations: versions });
   const run = await store.loadRun('fixture-run');
-  expect(run?.header).toEqual(sampleHeader('fixture-run'));
+  // As it was stored: configuration keys that came later are added when a run is resumed or listed.
+  const { config, ...header } = sampleHeader('fixture-run');
+  const { kernels: _later, ...then } = config;
+  expect(run?.header).toEqual({ ...header, config: then });
   expect(run?.records).toEqual([sampleRecord(1), sampleRecord(2)]);
   expect(run?.checkpoint).toEqual(sampleCheckpoint(2, 8));
   const rollouts = [...(await store.loadRollouts('fixture-run', 1)), ...(await store.loadRollouts('fixture-run', 2))];
