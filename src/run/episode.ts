@@ -267,9 +267,9 @@ export class Episode {
   private closeSegment(kind: SegmentKind): void {
     // A summary row trains the summary alone: the actions before it belong to the execution row.
     const from = kind === 'summary' ? this.sampleStart : this.contextLength;
-    const mask = Uint8Array.from(this.mask, (m, i) => (i >= from ? m : 0));
-    if (!mask.includes(1)) return;
-    const keep = (values: number[]) => Float32Array.from(values, (v, i) => (i >= from ? v : 0));
+    const mask = Uint8Array.from(this.mask);
+    if (mask.fill(0, 0, from).indexOf(1) < 0) return;
+    const keep = (values: readonly number[]) => Float32Array.from(values).fill(0, 0, from);
     this.segments.push({
       kind,
       ids: Uint16Array.from(this.ids),
