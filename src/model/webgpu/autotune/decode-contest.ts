@@ -10,8 +10,8 @@ import type { Candidate } from './contest';
 import { measuredValues } from './device-work';
 
 const JOBS = 64;
-const FED = 8;
-const SAMPLED = 4;
+const FED = 6;
+const SAMPLED = 3;
 /** The last sampled token is never fed. */
 const POSITIONS = FED + SAMPLED - 1;
 

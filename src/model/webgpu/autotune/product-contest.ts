@@ -43,8 +43,8 @@ export function productMacs(products: readonly Product[]): number {
 }
 
 /** Multiply-adds of a measured run: milliseconds on the adapter, so that a few rounds stay short. */
-const RUN_MACS = { software: 2 ** 26, hardware: 2 ** 29 } as const;
-const ROWS = { least: 256, most: 1024 } as const;
+const RUN_MACS = { software: 2 ** 25, hardware: 2 ** 29 } as const;
+const ROWS = { least: 128, most: 1024 } as const;
 const PREPARE_ROWS = 16;
 
 /** Operands and work that all product contests of a model share. `dispose` frees them. */
