@@ -66,8 +66,10 @@ function memoryLine(iteration: number, engine: PolicyEngine): Record<string, num
 function commandLine(args: Arguments): string {
   const settings = args.texts('set').map((s) => ` --set ${s}`);
   const resume = args.text('resume');
-  if (resume) return `lab run --resume ${resume}`;
-  return `lab run ${args.positionals.join(' ')} --seed ${args.text('seed') ?? '0'}${settings.join('')}`;
+  const given = args.text('kernels');
+  const kernels = given === undefined ? '' : ` --kernels '${given}'`;
+  if (resume) return `lab run --resume ${resume}${kernels}`;
+  return `lab run ${args.positionals.join(' ')} --seed ${args.text('seed') ?? '0'}${settings.join('')}${kernels}`;
 }
 
 /** What is known of a run before the device is opened. */
