@@ -15,7 +15,7 @@
 // weight vectors each lane loads 16 / SHARE, and the rest comes from its neighbours. Software adapters spend their time in
 // loads, lane by lane; a shuffle is one instruction: 1.7 times the rate of matmul.wgsl (docs/performance.md). Limits: 5
 // storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
-// Numerics: float32, input features in order; a row's result does not depend on the rows around it. NaN passes through,
+// Numerics: float32, input features in order, four at a time (a sum waits in memory, not in registers); a row's result does not depend on the rows around it. NaN passes through,
 // also through relu, which keeps what is not below zero. Oracle: test/oracle/transformer.ts, 1e-5 relative to the sum of
 // absolute products.
 
@@ -109,85 +109,37 @@ fn main(
       at[i] += 4u * params.m4;
     }
     let w0 = subgroupBroadcast(q[0u / SHARE], 0u % SHARE);
-    a00 += v0.x * w0;
-    a10 += v1.x * w0;
-    a20 += v2.x * w0;
-    a30 += v3.x * w0;
-    let w1 = subgroupBroadcast(q[1u / SHARE], 1u % SHARE);
-    a01 += v0.x * w1;
-    a11 += v1.x * w1;
-    a21 += v2.x * w1;
-    a31 += v3.x * w1;
-    let w2 = subgroupBroadcast(q[2u / SHARE], 2u % SHARE);
-    a02 += v0.x * w2;
-    a12 += v1.x * w2;
-    a22 += v2.x * w2;
-    a32 += v3.x * w2;
-    let w3 = subgroupBroadcast(q[3u / SHARE], 3u % SHARE);
-    a03 += v0.x * w3;
-    a13 += v1.x * w3;
-    a23 += v2.x * w3;
-    a33 += v3.x * w3;
     let w4 = subgroupBroadcast(q[4u / SHARE], 4u % SHARE);
-    a00 += v0.y * w4;
-    a10 += v1.y * w4;
-    a20 += v2.y * w4;
-    a30 += v3.y * w4;
-    let w5 = subgroupBroadcast(q[5u / SHARE], 5u % SHARE);
-    a01 += v0.y * w5;
-    a11 += v1.y * w5;
-    a21 += v2.y * w5;
-    a31 += v3.y * w5;
-    let w6 = subgroupBroadcast(q[6u / SHARE], 6u % SHARE);
-    a02 += v0.y * w6;
-    a12 += v1.y * w6;
-    a22 += v2.y * w6;
-    a32 += v3.y * w6;
-    let w7 = subgroupBroadcast(q[7u / SHARE], 7u % SHARE);
-    a03 += v0.y * w7;
-    a13 += v1.y * w7;
-    a23 += v2.y * w7;
-    a33 += v3.y * w7;
     let w8 = subgroupBroadcast(q[8u / SHARE], 8u % SHARE);
-    a00 += v0.z * w8;
-    a10 += v1.z * w8;
-    a20 += v2.z * w8;
-    a30 += v3.z * w8;
-    let w9 = subgroupBroadcast(q[9u / SHARE], 9u % SHARE);
-    a01 += v0.z * w9;
-    a11 += v1.z * w9;
-    a21 += v2.z * w9;
-    a31 += v3.z * w9;
-    let w10 = subgroupBroadcast(q[10u / SHARE], 10u % SHARE);
-    a02 += v0.z * w10;
-    a12 += v1.z * w10;
-    a22 += v2.z * w10;
-    a32 += v3.z * w10;
-    let w11 = subgroupBroadcast(q[11u / SHARE], 11u % SHARE);
-    a03 += v0.z * w11;
-    a13 += v1.z * w11;
-    a23 += v2.z * w11;
-    a33 += v3.z * w11;
     let w12 = subgroupBroadcast(q[12u / SHARE], 12u % SHARE);
-    a00 += v0.w * w12;
-    a10 += v1.w * w12;
-    a20 += v2.w * w12;
-    a30 += v3.w * w12;
+    a00 += v0.x * w0 + v0.y * w4 + v0.z * w8 + v0.w * w12;
+    a10 += v1.x * w0 + v1.y * w4 + v1.z * w8 + v1.w * w12;
+    a20 += v2.x * w0 + v2.y * w4 + v2.z * w8 + v2.w * w12;
+    a30 += v3.x * w0 + v3.y * w4 + v3.z * w8 + v3.w * w12;
+    let w1 = subgroupBroadcast(q[1u / SHARE], 1u % SHARE);
+    let w5 = subgroupBroadcast(q[5u / SHARE], 5u % SHARE);
+    let w9 = subgroupBroadcast(q[9u / SHARE], 9u % SHARE);
     let w13 = subgroupBroadcast(q[13u / SHARE], 13u % SHARE);
-    a01 += v0.w * w13;
-    a11 += v1.w * w13;
-    a21 += v2.w * w13;
-    a31 += v3.w * w13;
+    a01 += v0.x * w1 + v0.y * w5 + v0.z * w9 + v0.w * w13;
+    a11 += v1.x * w1 + v1.y * w5 + v1.z * w9 + v1.w * w13;
+    a21 += v2.x * w1 + v2.y * w5 + v2.z * w9 + v2.w * w13;
+    a31 += v3.x * w1 + v3.y * w5 + v3.z * w9 + v3.w * w13;
+    let w2 = subgroupBroadcast(q[2u / SHARE], 2u % SHARE);
+    let w6 = subgroupBroadcast(q[6u / SHARE], 6u % SHARE);
+    let w10 = subgroupBroadcast(q[10u / SHARE], 10u % SHARE);
     let w14 = subgroupBroadcast(q[14u / SHARE], 14u % SHARE);
-    a02 += v0.w * w14;
-    a12 += v1.w * w14;
-    a22 += v2.w * w14;
-    a32 += v3.w * w14;
+    a02 += v0.x * w2 + v0.y * w6 + v0.z * w10 + v0.w * w14;
+    a12 += v1.x * w2 + v1.y * w6 + v1.z * w10 + v1.w * w14;
+    a22 += v2.x * w2 + v2.y * w6 + v2.z * w10 + v2.w * w14;
+    a32 += v3.x * w2 + v3.y * w6 + v3.z * w10 + v3.w * w14;
+    let w3 = subgroupBroadcast(q[3u / SHARE], 3u % SHARE);
+    let w7 = subgroupBroadcast(q[7u / SHARE], 7u % SHARE);
+    let w11 = subgroupBroadcast(q[11u / SHARE], 11u % SHARE);
     let w15 = subgroupBroadcast(q[15u / SHARE], 15u % SHARE);
-    a03 += v0.w * w15;
-    a13 += v1.w * w15;
-    a23 += v2.w * w15;
-    a33 += v3.w * w15;
+    a03 += v0.x * w3 + v0.y * w7 + v0.z * w11 + v0.w * w15;
+    a13 += v1.x * w3 + v1.y * w7 + v1.z * w11 + v1.w * w15;
+    a23 += v2.x * w3 + v2.y * w7 + v2.z * w11 + v2.w * w15;
+    a33 += v3.x * w3 + v3.y * w7 + v3.z * w11 + v3.w * w15;
   }
   // One store in a loop, the tile moving up through the registers: sixteen inlined stores take seconds to compile.
   for (var i = 0u; i < 16u; i++) {
