@@ -1,6 +1,7 @@
 /**
  * Messages between the trainer and whoever watches it (page, command line, store). Plain structured-cloneable data.
  */
+import type { BenchProgress, BenchReport, BenchRequest } from './bench';
 import type { RunConfig } from './config';
 import type { LabErrorParts } from './errors';
 import type { KernelPlan, KernelReport } from './kernels';
@@ -231,6 +232,12 @@ export interface TrainerApi {
   measureKernels(shape: KernelReport['shape'] | null): Promise<KernelReport>;
   /** Times jax-js on WebAssembly for a second or two, after any run that begins or ends. */
   measureFallback(): Promise<FallbackSpeed>;
+  /**
+   * Measures the adapter, engine against engine. Resolves with what was measured, also when `cancelBench` ended it early.
+   * While it lasts no run begins. @throws `bench.busy` while a run is active in some tab, `bench.running`, `gpu.…`
+   */
+  bench(request: BenchRequest, onProgress: (progress: BenchProgress) => void): Promise<BenchReport>;
+  cancelBench(): Promise<void>;
   /** Registers the listener for all events; later calls replace it. */
   subscribe(listener: (event: TrainerEvent) => void): Promise<void>;
   /** Starts a run and resolves with its id once it is recorded. */

@@ -32,6 +32,8 @@ export function createTrainerClient(): TrainerClient {
     kernels: () => guard(remote.kernels()),
     measureKernels: (shape) => guard(remote.measureKernels(shape)),
     measureFallback: () => guard(remote.measureFallback()),
+    bench: (request, onProgress) => guard(remote.bench(request, Comlink.proxy(onProgress))),
+    cancelBench: () => guard(remote.cancelBench()),
     subscribe: (listener) => guard(remote.subscribe(Comlink.proxy(listener))),
     start: (request) => guard(remote.start(request)),
     resume: (runId) => guard(remote.resume(runId)),

@@ -3,8 +3,10 @@
  * tab was closed or crashed is free at once. Browsers without the Web Locks API have no such guard.
  */
 import { LabError } from '../core/errors';
+import { benchRunning } from './bench-desk';
 
 const PREFIX = 'run:';
+const BENCH = 'bench';
 
 /** Lets the run go; resolves when others can take it. */
 export type Release = () => Promise<void>;
@@ -27,6 +29,38 @@ function runElsewhere(runId: string): LabError {
  * @throws LabError run.elsewhere when another tab holds it
  */
 export async function holdRun(runId: string): Promise<Release> {
+  const release = await hold(PREFIX + runId);
+  if (!release) throw runElsewhere(runId);
+  return release;
+}
+
+/**
+ * Takes the device for a measurement: no tab trains or measures then.
+ * @throws LabError bench.busy when some tab trains, bench.running when another one measures
+ */
+export async function holdBench(): Promise<Release> {
+  const release = await hold(BENCH);
+  if (!release) throw benchRunning('a bench cell in another tab measures');
+  // After taking the lock: a run that begins meanwhile sees it.
+  const [runId] = await heldRuns();
+  if (runId === undefined) return release;
+  await release();
+  throw new LabError({
+    code: 'bench.busy',
+    what: 'A run in another tab occupies the graphics device, so nothing can be measured on it',
+    where: runId,
+    fix: 'Stop the run there, measure, and resume it.',
+  });
+}
+
+/** @throws LabError bench.running while some tab measures */
+export async function requireNoBench(): Promise<void> {
+  const { held = [] } = (await manager()?.query()) ?? {};
+  if (held.some(({ name }) => name === BENCH)) throw benchRunning('a bench cell measures');
+}
+
+/** Takes a lock if it is free. @returns null when somebody holds it */
+async function hold(name: string): Promise<Release | null> {
   const locks = manager();
   if (!locks) return async () => {};
   let letGo = () => {};
@@ -35,13 +69,13 @@ export async function holdRun(runId: string): Promise<Release> {
   });
   let request: Promise<unknown> = Promise.resolve();
   const taken = await new Promise<boolean>((resolve, reject) => {
-    request = locks.request(PREFIX + runId, { ifAvailable: true }, (lock) => {
+    request = locks.request(name, { ifAvailable: true }, (lock) => {
       resolve(lock !== null);
       return lock === null ? undefined : held;
     });
     request.catch(reject);
   });
-  if (!taken) throw runElsewhere(runId);
+  if (!taken) return null;
   return async () => {
     letGo();
     await request;

@@ -1,6 +1,7 @@
 /** The trainer in its own worker: owns the GPU, the terminals and the store; speaks TrainerApi over Comlink. */
 import '../env/worker-errors';
 import * as Comlink from 'comlink';
+import { type BenchProgress, type BenchReport, type BenchRequest, parseBenchRequest } from '../core/bench';
 import { defaultConfig, parseConfig, parseSeed, type RunConfig } from '../core/config';
 import { errorParts, LabError, type LabErrorParts } from '../core/errors';
 import { type KernelReport, parseKernelPlan, parseKernelShape } from '../core/kernels';
@@ -23,12 +24,15 @@ import { createBrowserPool } from '../env/pool-browser';
 import { acquireDevice, type GpuContext } from '../gpu/device';
 import type { PolicyEngine } from '../model/engine';
 import { openStore, type Store } from '../store';
+import { fetchBase } from './base-file';
+import { BenchDesk } from './bench-desk';
 import { build } from './build';
 import { keptReports, type MeasureOptions, measuredChoice, planFor, requireStoredPlan } from './kernel-plan';
 import { writeModel } from './model-file';
 import { presets } from './presets';
 import { shapeOf } from './pretrain';
-import { heldRuns, holdRun, type Release } from './run-lock';
+import { nothingSaved, provenance } from './run-export';
+import { heldRuns, holdBench, holdRun, type Release, requireNoBench } from './run-lock';
 import { createEngine, loadBase, type Machine, machineFor } from './session';
 import { Trainer } from './trainer';
 
@@ -60,18 +64,6 @@ const ENDED: ReadonlySet<TrainerStatus> = new Set(['finished', 'stopped', 'faile
 /** Errors of `acquireDevice` that say that there is none, and not that one failed. */
 const NO_ADAPTER: ReadonlySet<string> = new Set(['gpu.missing', 'gpu.no-adapter']);
 
-const baseUrl = (name: string) => new URL(`${import.meta.env.BASE_URL}bases/${name}.safetensors`, siteRoot());
-
-/** The built worker lies in assets/, one below the page; in development import.meta.url is under /src/run/. */
-function siteRoot(): string {
-  return import.meta.env.DEV ? self.location.origin : new URL('..', self.location.href).href;
-}
-
-async function fetchBase(name: string): Promise<Uint8Array | null> {
-  const response = await fetch(baseUrl(name));
-  return response.ok ? new Uint8Array(await response.arrayBuffer()) : null;
-}
-
 class TrainerService implements TrainerApi {
   private listener: (event: TrainerEvent) => void = () => {};
   private context: Promise<GpuContext> | null = null;
@@ -84,6 +76,7 @@ class TrainerService implements TrainerApi {
   private lockedId: string | null = null;
   /** Runs begin and end one at a time: two calls at once must not leave two runs on the device. */
   private readonly turns = new Turns();
+  private readonly desk = new BenchDesk();
 
   async device(): Promise<DeviceReport> {
     try {
@@ -108,15 +101,40 @@ class TrainerService implements TrainerApi {
 
   measureKernels(shape: KernelReport['shape'] | null): Promise<KernelReport> {
     return this.turns.take(async () => {
-      if (this.active && !this.active.fate.ending)
-        throw new LabError({
-          code: 'kernels.busy',
-          what: 'A run occupies the graphics device, so nothing can be measured on it',
-          where: this.active.header.runId,
-          fix: 'Stop the run, measure, and resume it; it keeps the kernels it began with.',
-        });
+      this.requireNoRun('kernels.busy');
+      await requireNoBench();
       const model = shape ?? shapeOf(parseConfig(presets.quick.config), VOCABULARY_SIZE);
       return measuredChoice(await this.gpu(), parseKernelShape(model), { ...(await this.measuring()), fresh: true });
+    });
+  }
+
+  async bench(request: BenchRequest, onProgress: (progress: BenchProgress) => void): Promise<BenchReport> {
+    const wanted = parseBenchRequest(request);
+    return this.desk.take(async (signal) => {
+      // In turn with runs that begin; from then on the lock keeps them away.
+      const [context, release] = await this.turns.take(async () => {
+        this.requireNoRun('bench.busy');
+        return [await this.gpu(), await holdBench()] as const;
+      });
+      try {
+        const { runBench } = await import('./bench-job');
+        return await runBench(context, wanted, { ...(await this.measuring()), signal, onBench: onProgress });
+      } finally {
+        await release();
+      }
+    });
+  }
+  async cancelBench(): Promise<void> {
+    this.desk.cancel();
+  }
+
+  private requireNoRun(code: string): void {
+    if (!this.active || this.active.fate.ending) return;
+    throw new LabError({
+      code,
+      what: 'A run occupies the graphics device, so nothing can be measured on it',
+      where: this.active.header.runId,
+      fix: 'Stop the run, measure, and resume it; it keeps the kernels it began with.',
     });
   }
 
@@ -140,6 +158,7 @@ class TrainerService implements TrainerApi {
     return this.turns.take(async () => {
       const config = parseConfig(request.config);
       const seed = parseSeed(request.seed);
+      await requireNoBench();
       await this.release();
       const machine = await this.machine(config);
       const { shape } = await loadBase(config, seed, fetchBase);
@@ -171,6 +190,7 @@ class TrainerService implements TrainerApi {
         this.active.trainer.resume();
         return;
       }
+      await requireNoBench();
       await this.release();
       // Read under the lock: another tab may train it up to then.
       await this.locked(runId, async (lock) => {
@@ -368,26 +388,6 @@ class TrainerService implements TrainerApi {
     await held.pool?.close();
     await held.lock();
   }
-}
-
-function nothingSaved(runId: string): LabError {
-  return new LabError({
-    code: 'run.nothing-saved',
-    what: 'Nothing of this run has been saved yet',
-    where: runId,
-    fix: 'Wait for its first iteration to be saved.',
-  });
-}
-
-function provenance(header: RunHeader, checkpoint: Checkpoint): Record<string, string> {
-  const config: RunConfig = header.config;
-  return {
-    config: JSON.stringify(config),
-    seed: String(header.seed),
-    iteration: String(checkpoint.iteration),
-    adapter: header.adapter,
-    build: header.build,
-  };
 }
 
 Comlink.expose(new TrainerService());

@@ -40,7 +40,7 @@ const peers: Bench = {
       const results: ByTask<PeerRates> = {};
       for (const model of models) {
         const engines: [PeerName, PolicyEngine][] = [];
-        for (const name of names) engines.push([name, await openPeer(name, context, measuredModels[model], gpu)]);
+        for (const name of names) engines.push([name, await openPeer(name, context, measuredModels[model], { gpu })]);
         const ofModel: Partial<Record<PeerTask, PeerRates>> = {};
         results[model] = ofModel;
         for (const task of tasks) {

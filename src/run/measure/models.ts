@@ -1,4 +1,5 @@
 /** The two models that are measured everywhere. */
+import type { BenchModel } from '../../core/bench';
 import { initialParameters } from '../../model/initialise';
 import { type ModelShape, parameterLayout, tensorOf } from '../../model/parameters';
 
@@ -6,9 +7,9 @@ import { type ModelShape, parameterLayout, tensorOf } from '../../model/paramete
 export const measuredModels = {
   quick: { vocabulary: 256, dModel: 32, layers: 1, heads: 4, mlp: 64, positions: 128, previousToken: true },
   d128: { vocabulary: 256, dModel: 128, layers: 4, heads: 4, mlp: 512, positions: 128, previousToken: true },
-} as const satisfies Record<string, ModelShape>;
+} as const satisfies Record<BenchModel, ModelShape>;
 
-export type MeasuredModel = keyof typeof measuredModels;
+export type MeasuredModel = BenchModel;
 
 export const measuredModelNames = Object.keys(measuredModels) as MeasuredModel[];
 

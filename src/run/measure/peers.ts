@@ -2,7 +2,9 @@
  * Our engine beside what a user would otherwise take: the same model, batch and tokens, in one process on one adapter, in
  * turn. Results are compared before anything is timed.
  */
+import type { PeerName, Peers, PeerTask } from '../../core/bench';
 import { LabError } from '../../core/errors';
+import type { KernelPlan } from '../../core/kernels';
 import type { GpuContext } from '../../gpu/device';
 import type { DecodeResult, PolicyEngine, UpdateStats } from '../../model/engine';
 import type { ModelShape } from '../../model/parameters';
@@ -10,28 +12,24 @@ import type { MeasuredModel } from './models';
 import { alternate, mapSpread, type Spread } from './rounds';
 import { batchTokens, type DecodedWindow, startDecode, startUpdate } from './workloads';
 
-export const peerNames = ['ours', 'tfjs', 'jax'] as const;
-export type PeerName = (typeof peerNames)[number];
-export type Peers<T> = Partial<Record<PeerName, T>>;
-
-/** Tasks of the comparison; the number is that of environments. */
-export const peerTasks = ['update', 'decode64', 'decode256'] as const;
-export type PeerTask = (typeof peerTasks)[number];
+export { type PeerName, type Peers, type PeerTask, peerNames, peerTasks } from '../../core/bench';
 
 /**
  * Loads and opens an engine. tfjs shares our device; jax-js asks the same adapter for one of its own.
- * @param gpu WebGPU outside of a browser, for jax-js
+ * @param options.gpu WebGPU outside of a browser, for jax-js
+ * @param options.kernels of our engine; left out: the defaults
  * @throws what the engine's factory throws
  */
 export async function openPeer(
   name: PeerName,
   context: GpuContext,
   shape: ModelShape,
-  gpu?: GPU,
+  options: { readonly gpu?: GPU; readonly kernels?: KernelPlan } = {},
 ): Promise<PolicyEngine> {
   if (name === 'tfjs') return (await import('../../model/tfjs/engine')).createTfjsEngine(context, shape);
-  if (name === 'jax') return (await import('../../model/jax/engine')).createJaxEngine('webgpu', shape, { gpu });
-  return (await import('../../model/webgpu/engine')).createWebGpuEngine(context, shape);
+  if (name === 'jax')
+    return (await import('../../model/jax/engine')).createJaxEngine('webgpu', shape, { gpu: options.gpu });
+  return (await import('../../model/webgpu/engine')).createWebGpuEngine(context, shape, options.kernels);
 }
 
 /**
@@ -110,19 +108,25 @@ function rates(ms: Peers<Spread>, tokens: number): Peers<Spread> {
   return Object.fromEntries(Object.entries(ms).map(([name, t]) => [name, mapSpread(t, (x) => (tokens / x) * 1000)]));
 }
 
-async function compareUpdates(engines: Engines, model: MeasuredModel, rounds: number): Promise<PeerRates> {
+async function compareUpdates(
+  engines: Engines,
+  model: MeasuredModel,
+  rounds: number,
+  onTurn: OnTurn,
+): Promise<PeerRates> {
   const contestants: Peers<() => Promise<unknown>> = {};
   let first: UpdateStats | undefined;
   let tokens = 0;
   for (const [name, engine] of engines) {
     const { batch, run } = await startUpdate(engine, batchTokens[model]);
     const stats = await run();
+    onTurn(name);
     first ??= stats;
     requireSameUpdate(first, stats, `${model}, update, ${name}`);
     tokens = batch.ids.length;
     contestants[name] = run;
   }
-  return { tokens, tokensPerSecond: rates(await alternate(contestants as Contestants, rounds), tokens) };
+  return { tokens, tokensPerSecond: rates(await alternate(contestants as Contestants, rounds, onTurn), tokens) };
 }
 
 async function compareDecodes(
@@ -130,6 +134,7 @@ async function compareDecodes(
   model: MeasuredModel,
   environments: number,
   rounds: number,
+  onTurn: OnTurn,
 ): Promise<PeerRates> {
   const contestants: Peers<() => Promise<unknown>> = {};
   const branches: Peers<number> = {};
@@ -137,20 +142,27 @@ async function compareDecodes(
   for (const [name, engine] of engines) {
     const { run } = await startDecode(engine, environments);
     const window = await run();
+    onTurn(name);
     first ??= window;
     branches[name] = requireSameTokens(first.calls[0]!, window.calls[0]!, `${model}, decode${environments}, ${name}`);
     contestants[name] = run;
   }
   const { tokens } = first!;
-  return { tokens, tokensPerSecond: rates(await alternate(contestants as Contestants, rounds), tokens), branches };
+  return {
+    tokens,
+    tokensPerSecond: rates(await alternate(contestants as Contestants, rounds, onTurn), tokens),
+    branches,
+  };
 }
 
+type OnTurn = (name: PeerName) => void;
 type Contestants = Readonly<Record<PeerName, () => Promise<unknown>>>;
 
 /**
  * Measures one task of one model.
  * @param engines at least one, all of the model's shape; the first is what the others are compared with
- * @param rounds counted rounds, after one that is not
+ * @param rounds counted rounds, after two that are not: one is compared, one warms up
+ * @param onTurn called after each piece of work, `rounds` + 2 times for each engine; what it throws ends the measurement
  * @throws `measure.peers-differ` before anything is timed
  */
 export function comparePeers(
@@ -158,7 +170,8 @@ export function comparePeers(
   model: MeasuredModel,
   task: PeerTask,
   rounds: number,
+  onTurn: OnTurn = () => {},
 ): Promise<PeerRates> {
-  if (task === 'update') return compareUpdates(engines, model, rounds);
-  return compareDecodes(engines, model, task === 'decode64' ? 64 : 256, rounds);
+  if (task === 'update') return compareUpdates(engines, model, rounds, onTurn);
+  return compareDecodes(engines, model, task === 'decode64' ? 64 : 256, rounds, onTurn);
 }

@@ -1,14 +1,8 @@
 /** Repeated measurement: alternating rounds, and batches long enough that submission does not show. */
+import type { Spread } from '../../core/bench';
 import { LabError } from '../../core/errors';
 
-/** Middle and ends of repeated measurements. */
-export interface Spread {
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
-  /** Number of measurements. */
-  readonly samples: number;
-}
+export type { Spread } from '../../core/bench';
 
 /** @param samples finite numbers, at least one @throws `measure.samples` */
 export function spreadOf(samples: readonly number[]): Spread {
@@ -43,11 +37,13 @@ export async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
  * them alike. One uncounted round goes first: it compiles shaders and fills caches.
  * @param contestants each does its work once and ends when the work is done, not when it is queued
  * @param rounds counted rounds, ≥ 1
+ * @param onTurn called after each measurement, uncounted ones too; what it throws ends the measurement
  * @returns ms per call
  */
 export async function alternate<Name extends string>(
   contestants: Readonly<Record<Name, () => Promise<unknown>>>,
   rounds: number,
+  onTurn: (name: Name) => void = () => {},
 ): Promise<Record<Name, Spread>> {
   const names = Object.keys(contestants) as Name[];
   const samples = new Map<Name, number[]>(names.map((name) => [name, []]));
@@ -55,6 +51,7 @@ export async function alternate<Name extends string>(
     for (const name of names) {
       const ms = await elapsedMs(contestants[name]);
       if (round >= 0) samples.get(name)!.push(ms);
+      onTurn(name);
     }
   return Object.fromEntries(names.map((name) => [name, spreadOf(samples.get(name)!)])) as Record<Name, Spread>;
 }

@@ -2,6 +2,7 @@
  * A trainer without training: plays a plausible run on a timer, so that the page can be looked at and tested without a GPU.
  * Deterministic. Used by tests only.
  */
+import type { BenchProgress, BenchReport, BenchRequest } from '../../../src/core/bench';
 import { compactThreshold, parseConfig, type RunConfig } from '../../../src/core/config';
 import type { KernelReport } from '../../../src/core/kernels';
 import type {
@@ -17,6 +18,7 @@ import type {
   WatchEvent,
 } from '../../../src/core/protocol';
 import { decode, encode, special } from '../../../src/core/tokenizer';
+import { fakeBench } from './fake-bench';
 
 export interface FakeOptions {
   /** Time of one iteration. */
@@ -26,6 +28,8 @@ export interface FakeOptions {
   readonly failAt?: number;
   /** Iteration that raises an alarm. */
   readonly alarmAt?: number;
+  /** Time of one row of a measurement, ms. */
+  readonly benchMs?: number;
   /** How long it takes to hear Pause, Step and Stop, ms. */
   readonly reactMs?: number;
 }
@@ -154,6 +158,7 @@ export class FakeTrainer implements TrainerApi {
   #runs = new Map<string, { summary: RunSummary; records: IterationRecord[] }>();
   #active: string | null = null;
   #kernels: KernelReport[] = [];
+  #benching = false;
   #status: TrainerStatus = 'idle';
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -215,6 +220,23 @@ export class FakeTrainer implements TrainerApi {
   async measureFallback(): Promise<FallbackSpeed> {
     this.calls.push('measureFallback');
     return { decodeTokensPerSecond: 31_234, updateTokensPerSecond: 42_345 };
+  }
+  async bench(request: BenchRequest, onProgress: (progress: BenchProgress) => void): Promise<BenchReport> {
+    this.calls.push(`bench ${request.models.join()}`);
+    this.#benching = true;
+    const rows = 3 * request.models.length;
+    for (let done = 0; done < rows && this.#benching; done++) {
+      const report = fakeBench(request, done);
+      onProgress({ report, note: `row ${done}`, share: done / rows, remainingMs: done > 0 ? 65_000 : null });
+      await new Promise((resolve) => setTimeout(resolve, this.options.benchMs ?? 20));
+    }
+    const report = fakeBench(request, this.#benching ? rows : 1);
+    this.#benching = false;
+    return report;
+  }
+  async cancelBench(): Promise<void> {
+    this.calls.push('cancelBench');
+    this.#benching = false;
   }
   async subscribe(listener: (event: TrainerEvent) => void): Promise<void> {
     this.#listener = listener;
