@@ -3,15 +3,18 @@
  * page's insertion menu follow. Defaults of a released kind never change: links leave out what equals its default.
  */
 import * as v from 'valibot';
+import { benchCell } from './cells/bench';
 import { experimentCell } from './cells/experiment';
 import { proseCell } from './cells/prose';
 
+export type { BenchCell } from './cells/bench';
 export type { ExperimentCell } from './cells/experiment';
 export type { ProseCell } from './cells/prose';
 
 export const cellTypes = {
   prose: proseCell,
   experiment: experimentCell,
+  bench: benchCell,
 } as const;
 
 export type CellKind = keyof typeof cellTypes;
@@ -20,7 +23,7 @@ export const cellKinds = Object.keys(cellTypes) as CellKind[];
 /** One cell of any kind. */
 export type Cell = Readonly<v.InferOutput<(typeof cellTypes)[CellKind]['schema']>>;
 
-export const cellSchema = v.variant('kind', [proseCell.schema, experimentCell.schema]);
+export const cellSchema = v.variant('kind', [proseCell.schema, experimentCell.schema, benchCell.schema]);
 
 /** A fresh cell of a kind. */
 export function blankCell(kind: CellKind): Cell {

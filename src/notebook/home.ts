@@ -70,6 +70,12 @@ leave the summaries out of the loss (*Train summaries: masked*), pay only the la
 compaction off. **Share** copies a link that holds this whole notebook with your changes. Whoever opens it sees your
 settings, and nothing runs until they press Run.`;
 
+const speed = `## How fast is this machine?
+
+The cell below measures, on your graphics processor, how many tokens per second the engine of this page updates and decodes,
+beside [tfjs](https://www.tensorflow.org/js) and [jax-js](https://jax-js.com) on the same work. A software adapter, which
+imitates a graphics card on the processor, is slow: there it takes minutes.`;
+
 /** The home page. */
 export const homeDocument: NotebookDocument = {
   version: DOCUMENT_VERSION,
@@ -81,5 +87,7 @@ export const homeDocument: NotebookDocument = {
     { kind: 'prose', markdown: rollout },
     { kind: 'prose', markdown: credit },
     { kind: 'prose', markdown: honesty },
+    { kind: 'prose', markdown: speed },
+    { kind: 'bench', large: false },
   ],
 };

@@ -14,6 +14,7 @@ import type {
   TrainerEvent,
   WatchEvent,
 } from '../core/protocol';
+import { BenchMeasurement } from './bench-measurement';
 import { ordinal } from './format';
 
 /** Redraws per second are bounded by this, ms. */
@@ -52,6 +53,7 @@ export class TrainerSession extends EventTarget {
   /** Speed without a graphics adapter: null until it is measured, or why it could not be. */
   fallback: FallbackSpeed | LabErrorParts | null = null;
   stored: readonly RunSummary[] = [];
+  readonly bench = new BenchMeasurement(() => this.api);
   /** The trainer itself could not be reached. */
   error: LabErrorParts | null = null;
 

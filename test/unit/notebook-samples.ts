@@ -39,6 +39,7 @@ const cellArbitrary: fc.Arbitrary<Cell> = fc.oneof(
     seed: fc.integer({ min: 0, max: 0xffffffff }),
     config: configArbitrary,
   }),
+  fc.record({ kind: fc.constant('bench' as const), large: fc.boolean() }),
 );
 
 export const documentArbitrary: fc.Arbitrary<NotebookDocument> = fc.record({

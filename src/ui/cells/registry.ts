@@ -1,8 +1,9 @@
 /** How each kind of cell is shown: one file per kind, one line here. */
 import { html, type TemplateResult } from 'lit';
-import type { Cell, CellKind, ExperimentCell, ProseCell } from '../../notebook/cells';
+import type { BenchCell, Cell, CellKind, ExperimentCell, ProseCell } from '../../notebook/cells';
 import type { LabServices } from '../services';
 import type { TrainerSession } from '../trainer-session';
+import './bench';
 import './experiment';
 import './prose';
 
@@ -36,5 +37,11 @@ export const cellViews: Readonly<Record<CellKind, CellView>> = {
     editable: false,
     render: (cell, { services, session }) =>
       html`<lab-experiment .cell=${cell as ExperimentCell} .services=${services} .session=${session}></lab-experiment>`,
+  },
+  bench: {
+    label: 'Bench',
+    wide: false,
+    editable: false,
+    render: (cell, { session }) => html`<lab-bench .cell=${cell as BenchCell} .session=${session}></lab-bench>`,
   },
 };
