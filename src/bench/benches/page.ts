@@ -1,12 +1,13 @@
 /**
- * How long the page's main thread is busy at a stretch while the notebook is drawn and used: `npm run build`, then
- * `npm run --silent bench -- page`. Tasks above 50 ms are felt. What is measured is processor time, so that waiting for a
+ * How long the page's main thread is busy at a stretch while the notebook is drawn and used, or (`--run`) while it trains:
+ * `npm run build`, then `npm run --silent bench -- page`. Tasks above 50 ms are felt. What is measured is processor time, so that waiting for a
  * core does not count; a crowded machine is also a slow one, so compare on a quiet one.
  */
 import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { chromium, type Page } from 'playwright-core';
 import { preview } from 'vite';
 import { LabError } from '../../core/errors';
+import { integerOption } from '../arguments';
 import type { Bench } from '../bench';
 
 /** Software WebGPU, so that the page finds an adapter on any machine; no sandbox, which containers do not allow to root. */
@@ -29,8 +30,11 @@ interface PageTasks {
   readonly chromium: string;
 }
 
-/** Reloads the built page in Chromium, opens all parameters, and traces the main thread meanwhile. */
-async function measurePageTasks(): Promise<PageTasks> {
+/**
+ * Opens the built page in Chromium and traces its main thread.
+ * @param runSeconds 0: while it is loaded and all parameters are opened; else for so long after Run was pressed
+ */
+async function measurePageTasks(runSeconds: number): Promise<PageTasks> {
   const { CHROMIUM_PATH, CHROME_BIN } = process.env;
   const executablePath = CHROMIUM_PATH ?? CHROME_BIN ?? '/usr/bin/chromium';
   if (!existsSync(executablePath))
@@ -45,25 +49,45 @@ async function measurePageTasks(): Promise<PageTasks> {
   const server = await preview({ configFile: false, base: './', preview: { port: 0 }, logLevel: 'silent' });
   const browser = await chromium.launch({ executablePath, args: FLAGS, headless: true });
   try {
-    return await measure(browser, server.resolvedUrls?.local[0] ?? '');
+    const page = await browser.newPage();
+    await page.goto(server.resolvedUrls?.local[0] ?? '');
+    await page.locator('.katex').first().waitFor();
+    const durations = runSeconds > 0 ? await traceRun(page, runSeconds) : await traceLoading(page);
+    return { tasks: durations.length, longestMs: durations.slice(0, 5), chromium: browser.version() };
   } finally {
     await browser.close();
     await server.close();
   }
 }
 
-async function measure(browser: Browser, url: string): Promise<PageTasks> {
-  const page = await browser.newPage();
-  await page.goto(url);
-  await page.locator('.katex').first().waitFor();
+async function traceLoading(page: Page): Promise<number[]> {
   const end = await trace(page);
   await page.reload();
   await page.locator('.katex').first().waitFor();
   await page.getByText('Will train on').waitFor();
   await page.locator('details.all > summary').first().click();
   await page.waitForTimeout(2000);
-  const durations = await end();
-  return { tasks: durations.length, longestMs: durations.slice(0, 5), chromium: browser.version() };
+  return end();
+}
+
+/** Presses Run on the first experiment of the home page, `quick`, and shows the curves, which grow while it trains. */
+async function traceRun(page: Page, seconds: number): Promise<number[]> {
+  await page.getByText('Will train on').waitFor();
+  const end = await trace(page);
+  await page.locator('wa-button[data-command=run]').first().click();
+  const until = Date.now() + seconds * 1000;
+  await page.locator('lab-charts').first().scrollIntoViewIfNeeded();
+  await page.waitForTimeout(Math.max(0, until - Date.now()));
+  const iteration = await page.locator('lab-run-bar .line b').first().textContent();
+  if (!iteration?.startsWith('Running'))
+    throw new LabError({
+      code: 'bench.no-run',
+      what: 'The page did not train to the end of the measurement',
+      expected: 'a run in progress',
+      got: iteration ?? 'nothing',
+      fix: 'Give it another number of seconds.',
+    });
+  return end();
 }
 
 /** @returns a function that ends the trace and gives the main thread's tasks in ms, longest first */
@@ -93,8 +117,9 @@ async function trace(page: Page): Promise<() => Promise<number[]>> {
 const page: Bench = {
   name: 'page',
   summary: 'longest tasks of the built page on its main thread, ms of processor time',
-  async run() {
-    const { tasks, longestMs, chromium } = await measurePageTasks();
+  options: { run: { help: 'seconds to train quick while measuring (default 0: the page is loaded and used instead)' } },
+  async run(run) {
+    const { tasks, longestMs, chromium } = await measurePageTasks(integerOption(run, 'run', 0, [0, 600]));
     const table = [['longest tasks', 'ms'], ...longestMs.map((ms, i) => [`${i + 1}`, ms])];
     return { values: { tasks, longestMs, chromium }, table, remarks: [`${tasks} tasks, Chromium ${chromium}`] };
   },
