@@ -1,17 +1,15 @@
 /**
  * How long the page's main thread is busy at a stretch while the notebook is drawn and used, or (`--run`) while it trains:
- * `npm run build`, then `npm run --silent bench -- page`. Tasks above 50 ms are felt. What is measured is processor time, so that waiting for a
- * core does not count; a crowded machine is also a slow one, so compare on a quiet one.
+ * `npm run build`, then `npm run --silent bench -- page`. Tasks above 50 ms are felt. What is measured is processor time, so that
+ * waiting for a core does not count; a crowded machine is also a slow one, so compare on a quiet one.
  */
 import { existsSync } from 'node:fs';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { preview } from 'vite';
 import { LabError } from '../../core/errors';
 import { integerOption } from '../arguments';
 import type { Bench } from '../bench';
-
-/** Software WebGPU, so that the page finds an adapter on any machine; no sandbox, which containers do not allow to root. */
-const FLAGS = ['--no-sandbox', '--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
+import { withChromium } from '../chromium';
 
 interface TraceEvent {
   readonly name: string;
@@ -35,27 +33,18 @@ interface PageTasks {
  * @param runSeconds 0: while it is loaded and all parameters are opened; else for so long after Run was pressed
  */
 async function measurePageTasks(runSeconds: number): Promise<PageTasks> {
-  const { CHROMIUM_PATH, CHROME_BIN } = process.env;
-  const executablePath = CHROMIUM_PATH ?? CHROME_BIN ?? '/usr/bin/chromium';
-  if (!existsSync(executablePath))
-    throw new LabError({
-      code: 'bench.no-chromium',
-      what: 'No Chromium',
-      where: executablePath,
-      fix: 'Set CHROMIUM_PATH.',
-    });
   if (!existsSync('dist/index.html'))
     throw new LabError({ code: 'bench.no-build', what: 'The page is not built', fix: 'Run: npm run build' });
   const server = await preview({ configFile: false, base: './', preview: { port: 0 }, logLevel: 'silent' });
-  const browser = await chromium.launch({ executablePath, args: FLAGS, headless: true });
   try {
-    const page = await browser.newPage();
-    await page.goto(server.resolvedUrls?.local[0] ?? '');
-    await page.locator('.katex').first().waitFor();
-    const durations = runSeconds > 0 ? await traceRun(page, runSeconds) : await traceLoading(page);
-    return { tasks: durations.length, longestMs: durations.slice(0, 5), chromium: browser.version() };
+    return await withChromium(async (browser) => {
+      const page = await browser.newPage();
+      await page.goto(server.resolvedUrls?.local[0] ?? '');
+      await page.locator('.katex').first().waitFor();
+      const durations = runSeconds > 0 ? await traceRun(page, runSeconds) : await traceLoading(page);
+      return { tasks: durations.length, longestMs: durations.slice(0, 5), chromium: browser.version() };
+    });
   } finally {
-    await browser.close();
     await server.close();
   }
 }
