@@ -22,7 +22,7 @@ test('fills its table while it measures, then draws bars and offers the numbers'
   await until(() => find('.bars svg'));
   expect(trainer.calls).toContain('bench quick');
   const text = textOf(cell);
-  for (const part of ['80,000', '72,000–96,000', 'this page 10.0 ×', 'this page 4.0 ×', '8.4 GFLOP/s', '0.1.0+test'])
+  for (const part of ['80,000', '72.0 k–96.0 k', '× 10.0', '× 4.0', '8.4 GFLOP/s', '0.1.0+test'])
     expect(text).toContain(part);
   const buttons = [...cell.shadowRoot!.querySelectorAll('wa-button')].map((b) => b.textContent?.trim());
   expect(buttons).toEqual(['Measure again', 'Copy JSON', 'JSON', 'CSV']);

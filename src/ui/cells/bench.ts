@@ -14,7 +14,7 @@ import { benchCsv, benchJson } from '../bench-export';
 import { cancelDraw, draw } from '../charts/frame-queue';
 import { copyText, download } from '../download';
 import '../error-panel';
-import { duration, shortDate } from '../format';
+import { compact, duration, shortDate } from '../format';
 import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import type { TrainerSession } from '../trainer-session';
@@ -25,13 +25,19 @@ const TASKS: Readonly<Record<string, string>> = {
   decode64: 'Decode, 64 environments',
   decode256: 'Decode, 256 environments',
 };
+/** Beside the bars there is little room. */
+const SHORT_TASKS: Readonly<Record<string, string>> = {
+  update: 'update',
+  decode64: 'decode 64',
+  decode256: 'decode 256',
+};
 const MODELS: Readonly<Record<BenchModel, string>> = {
   quick: 'Model of the quick preset: width 32, 1 layer',
   d128: 'Larger model: width 128, 4 layers',
 };
 
 const digits = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });
-const range = ({ min, max }: Spread) => `${digits(min)}–${digits(max)}`;
+const range = ({ min, max }: Spread) => `${compact(min)}–${compact(max)}`;
 
 @customElement('lab-bench')
 export class LabBench extends LabElement {
@@ -57,6 +63,7 @@ export class LabBench extends LabElement {
       th:first-child { text-align: start; padding-left: 0; }
       thead th { border: 0; color: var(--ink-3); }
       td b { font-weight: 600; }
+      @media (max-width: 480px) { th, td { padding-left: 0.5rem; } }
       small { display: block; color: var(--ink-3); white-space: nowrap; }
       .facts { color: var(--ink-3); font-size: 0.8rem; overflow-wrap: anywhere; }
     `,
@@ -107,7 +114,10 @@ export class LabBench extends LabElement {
   private async redraw(report: BenchReport, width: number): Promise<void> {
     const { drawBenchBars } = await import('../charts/bench-bars');
     const rows = report.rows.filter(({ model }) => model === 'quick');
-    const names = { engine: (name: string) => ENGINES[name as PeerName], task: (task: string) => TASKS[task] ?? task };
+    const names = {
+      engine: (name: string) => ENGINES[name as PeerName],
+      task: (task: string) => SHORT_TASKS[task] ?? task,
+    };
     this.bars?.replaceChildren(drawBenchBars(rows, names, width));
   }
 
@@ -174,6 +184,11 @@ export class LabBench extends LabElement {
       )}
       ${rows.length > 0 && !active ? html`<div class="bars"></div>` : nothing}
       ${
+        rows.length > 0
+          ? html`<p>Median of the measurements, and below it the smallest and largest; × says how many times as fast this page is.</p>`
+          : nothing
+      }
+      ${
         product
           ? html`<p class="num">Fastest matrix product: <b>${digits(product.gflops.median)} GFLOP/s</b>
               (${range(product.gflops)}), ${product.rows} × ${product.inputs} × ${product.outputs}.</p>`
@@ -191,7 +206,7 @@ export class LabBench extends LabElement {
       <table>
         <caption>${MODELS[model]}</caption>
         <thead><tr>
-          <th scope="col">tokens/s, median (min–max)</th>
+          <th scope="col">tokens/s</th>
           ${peerNames.map((name) => html`<th scope="col">${ENGINES[name]}</th>`)}
         </tr></thead>
         <tbody>${rows.map(
@@ -207,7 +222,7 @@ export class LabBench extends LabElement {
   private number(speed: Spread | undefined, ours: Spread | undefined) {
     if (!speed) return '–';
     return html`<b>${digits(speed.median)}</b><small>${range(speed)}</small>
-      ${ours ? html`<small>${`this page ${(ours.median / speed.median).toFixed(1)} ×`}</small>` : nothing}`;
+      ${ours ? html`<small>${`× ${(ours.median / speed.median).toFixed(1)}`}</small>` : nothing}`;
   }
 
   private exports(report: BenchReport) {
