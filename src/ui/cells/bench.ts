@@ -156,7 +156,7 @@ export class LabBench extends LabElement {
           const detail = { ...this.cell, large };
           this.dispatchEvent(new CustomEvent('cell-change', { detail, bubbles: true, composed: true }));
         }}
-      >Larger model too (takes about ten times as long)</wa-switch>
+      >Larger model too (takes much longer)</wa-switch>
       ${obstacle && !bench.active ? html`<p role="status">${obstacle}</p>` : nothing}
     </div>`;
   }

@@ -25,7 +25,7 @@ export function drawBenchBars(
     width,
     height: bars.length * ROW_HEIGHT + rows.length * 8 + 44,
     marginLeft: 62,
-    marginRight: 72,
+    marginRight: 84,
     marginTop: 4,
     marginBottom: 24,
     style: { background: 'none', color: 'var(--ink-3)', fontFamily: 'var(--font-ui)', fontSize: '11px' },
