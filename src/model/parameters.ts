@@ -9,6 +9,7 @@
  *   h   = ln_f(x);  logits = h · lm_head + bias;  value = h · value_head + bias
  * Weight matrices are stored [in, out], row-major: y = x · W + b. LayerNorm epsilon is 1e-5.
  */
+import { LabError } from '../core/errors';
 
 /** Architecture of a policy or critic. */
 export interface ModelShape {
@@ -100,4 +101,16 @@ export function tensorOf(flat: Float32Array, layout: ParameterLayout, name: stri
   const entry = layout.byName.get(name);
   if (!entry) throw new RangeError(`no parameter named ${name}`);
   return flat.subarray(entry.offset, entry.offset + entry.size);
+}
+
+/** @throws `model.parameters` when a flat array does not have the layout's length */
+export function checkParameterCount(flat: Float32Array, { total }: ParameterLayout): void {
+  if (flat.length === total) return;
+  throw new LabError({
+    code: 'model.parameters',
+    what: 'The parameters do not belong to this architecture',
+    expected: `${total} numbers`,
+    got: `${flat.length}`,
+    fix: 'Load the checkpoint with the configuration that made it.',
+  });
 }

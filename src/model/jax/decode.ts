@@ -4,7 +4,8 @@
  * engines; tokens agree unless a draw falls on a boundary of the cumulative distribution.
  */
 import { tree } from '@jax-js/jax';
-import { threefry, unitFloat } from '../../core/rng';
+import type { AutodiffSlots } from '../autodiff/engine';
+import { finishSampling, type Sampling, sampleNext, startSampling } from '../autodiff/sampling';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
 import { checkJobs, checkSlots } from '../webgpu/decode-path';
@@ -12,24 +13,19 @@ import { BLOCK, type Cache, type DecodePasses, decodePasses } from './decode-pas
 import { type ArrayMaker, read } from './device';
 import type { ModelState } from './model-state';
 
-/** One job on its way. */
-interface Active {
-  readonly job: DecodeJob;
+/** A job on its way, and its place in the arrays. */
+interface Active extends Sampling {
   /** Its row in the arrays of the call. */
   readonly row: number;
-  readonly ids: number[];
-  readonly logp: number[];
-  readonly values: number[];
   /** Positions of its cache that hold a key and value; those in the block come on top. */
   filled: number;
-  done: boolean;
 }
 
 /** Fewest rows that are worth a compiled function of their own. */
 const MIN_ROWS = 16;
 
 /** KV caches of one model's slots. `dispose` frees them. */
-export class CacheSlots {
+export class CacheSlots implements AutodiffSlots<ModelState> {
   private readonly passes: DecodePasses;
   private cache: Cache | undefined;
   private filled = new Uint32Array(0);
@@ -58,22 +54,14 @@ export class CacheSlots {
   }
 
   /** @throws see `checkJobs`; nothing has run then */
-  async decode(model: ModelState, jobs: readonly DecodeJob[], { key }: DecodeOptions): Promise<DecodeResult[]> {
+  async decode(model: ModelState, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
     checkJobs(this.shape, jobs, this.filled, this.positions);
     const rows = this.rowsFor(jobs.length);
     const everySlot = rows === this.filled.length; // then rows are slots, and the cache is not copied
     const active = jobs.map(
-      (job, i): Active => ({
-        job,
-        row: everySlot ? job.slot : i,
-        ids: [],
-        logp: [],
-        values: [],
-        filled: job.start,
-        done: false,
-      }),
+      (job, i): Active => ({ ...startSampling(job), row: everySlot ? job.slot : i, filled: job.start }),
     );
-    const sample = (a: Active, output: Float32Array) => sampleNext(a, output, key);
+    const sample: Sampler = (a, output) => sampleNext(a, output, a.row, this.shape.vocabulary, options);
     if (active.length > 0) {
       const batch = { active, rows, past: everySlot ? tree.ref(this.cache!) : this.take(active, rows) };
       try {
@@ -87,11 +75,7 @@ export class CacheSlots {
         tree.dispose(batch.past);
       }
     }
-    return active.map(({ job, ids, logp, values }) => {
-      // The last sampled token has not been fed: the next call brings it.
-      this.filled[job.slot] = job.start + job.feed.length + ids.length - 1;
-      return { ids: Uint32Array.from(ids), logp: Float32Array.from(logp), values: Float32Array.from(values) };
-    });
+    return finishSampling(active, this.filled);
   }
 
   dispose(): void {
@@ -159,7 +143,7 @@ export class CacheSlots {
         continue;
       }
       const data = await read(output);
-      for (const a of active) if (ends(a)) sample(a, this.rowOf(data, a.row));
+      for (const a of active) if (ends(a)) sample(a, data);
     }
   }
 
@@ -191,7 +175,7 @@ export class CacheSlots {
       );
       block = result.block;
       const data = await read(result.output);
-      for (const a of active) if (!a.done) sample(a, this.rowOf(data, a.row));
+      for (const a of active) if (!a.done) sample(a, data);
       used++;
       if (used < BLOCK) continue;
       this.merge(batch, block, count);
@@ -213,11 +197,6 @@ export class CacheSlots {
     for (const { row, filled: positions } of active) filled[row] = positions;
     return this.make.of(filled);
   }
-
-  private rowOf(data: Float32Array, row: number): Float32Array {
-    const size = this.shape.vocabulary + 1;
-    return data.subarray(row * size, (row + 1) * size);
-  }
 }
 
 /** The jobs of a call and the cache rows they work on. */
@@ -227,25 +206,5 @@ interface Batch {
   past: Cache;
 }
 
-/** Takes the next token of a job from [V + 1] log-probs and the value. */
+/** Takes the next token of a job from [rows, V + 1] log-probs and values. */
 type Sampler = (active: Active, output: Float32Array) => void;
-
-function sampleNext(a: Active, output: Float32Array, key: readonly [number, number]): void {
-  const logp = output.subarray(0, -1);
-  const draw = unitFloat(threefry(key[0], key[1], a.job.stream, a.job.index + a.ids.length)[0]);
-  const id = inverseCdf(logp, draw);
-  a.ids.push(id);
-  a.logp.push(logp[id]!);
-  a.values.push(output.at(-1)!);
-  a.done = id === a.job.stop || a.ids.length === a.job.cap;
-}
-
-/** The first token whose cumulative probability exceeds the draw; the last token when rounding leaves none. */
-function inverseCdf(logp: Float32Array, draw: number): number {
-  let cumulative = 0;
-  for (let id = 0; id < logp.length; id++) {
-    cumulative += Math.exp(logp[id]!);
-    if (cumulative > draw) return id;
-  }
-  return logp.length - 1;
-}

@@ -1,8 +1,8 @@
 /** Parameters and Adam moments of one model as arrays by name, and their way from and to the flat layout. */
 import { jit, numpy as np, tree } from '@jax-js/jax';
-import { LabError } from '../../core/errors';
+import type { AutodiffModel } from '../autodiff/engine';
 import type { OptimiserOptions, OptimiserState } from '../engine';
-import type { ParameterLayout } from '../parameters';
+import { checkParameterCount, type ParameterLayout } from '../parameters';
 import { type ArrayMaker, read } from './device';
 import type { Weights } from './policy';
 
@@ -41,7 +41,7 @@ export async function globalNorm(gradients: Weights): Promise<number> {
   return Math.sqrt((await read(squareSum(tree.ref(gradients))))[0]!);
 }
 
-export class ModelState {
+export class ModelState implements AutodiffModel<Weights> {
   private state: Moments;
   private step = 0;
 
@@ -112,16 +112,8 @@ export class ModelState {
 
   /** @throws `model.parameters` when the length is not the layout's */
   private split(flat: Float32Array): Weights {
-    const { total, entries } = this.layout;
-    if (flat.length !== total)
-      throw new LabError({
-        code: 'model.parameters',
-        what: 'The parameters do not belong to this architecture',
-        expected: `${total} numbers`,
-        got: `${flat.length}`,
-        fix: 'Load the checkpoint with the configuration that made it.',
-      });
-    const arrays = entries.map(({ name, shape, offset, size }) => {
+    checkParameterCount(flat, this.layout);
+    const arrays = this.layout.entries.map(({ name, shape, offset, size }) => {
       return [name, this.make.of(flat.subarray(offset, offset + size), shape)] as const;
     });
     return Object.fromEntries(arrays);

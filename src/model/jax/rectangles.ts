@@ -2,9 +2,10 @@
  * Packed rows → rectangles of few different shapes: jax-js compiles a function anew for every shape that it meets, which
  * takes about a second, and on a software GPU a minute.
  */
+
+import { byPaddedLength, type PaddedRows, padChosenRows, pieces, ROWS_STEP, roundUp } from '../autodiff/padded-rows';
 import type { PackedRows } from '../engine';
 import { trainableOfRows } from '../packed-rows';
-import { byPaddedLength, type PaddedRows, padChosenRows, pieces, ROWS_STEP, roundUp } from '../tfjs/padded-rows';
 
 /** A padded rectangle with its trainable tokens padded too. */
 export interface PaddedShape {

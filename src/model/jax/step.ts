@@ -2,6 +2,8 @@
 import { jit, tree } from '@jax-js/jax';
 import { policyWeights } from '../../core/loss';
 import type { LossOptions } from '../../core/training-types';
+import type { StepGradient } from '../autodiff/engine';
+import { emptyScores, scatterScores } from '../autodiff/scores';
 import type { PackedRows, Scores, UpdateBatch } from '../engine';
 import type { ModelShape } from '../parameters';
 import { type ArrayMaker, read } from './device';
@@ -17,14 +19,6 @@ type GradientFunction = (
   rectangle: Rectangle,
   columns: LossColumns,
 ) => ReturnType<typeof gradientRectangle>;
-
-/** What one optimiser step's gradient pass gives. */
-export interface StepGradient {
-  /** Sums over all rectangles, by parameter name; the caller disposes them. */
-  readonly gradients: Weights;
-  readonly loss: number;
-  readonly scores: Scores;
-}
 
 /** The compiled passes of one model shape. */
 export class Passes {
@@ -46,13 +40,13 @@ export class Passes {
     const scores = emptyScores(rows.trainable.length);
     for (const part of rectanglesOf(rows, this.limit, this.shape.positions)) {
       const report = await read(this.score(tree.ref(model.weights), this.upload(part)));
-      scatter(scores, part, report);
+      scatterScores(scores, part.padded.trainable, report, part.tokens);
     }
     return scores;
   }
 
   /** Gradient of the loss of a whole optimiser step; nothing is applied. */
-  async stepGradient(model: ModelState, batch: UpdateBatch, options: LossOptions): Promise<StepGradient> {
+  async stepGradient(model: ModelState, batch: UpdateBatch, options: LossOptions): Promise<StepGradient<Weights>> {
     const scores = emptyScores(batch.trainable.length);
     let gradients = model.zeros();
     const { policyCoef, valueCoef, entropyCoef, klCoef } = options;
@@ -64,7 +58,7 @@ export class Passes {
       const result = pass(tree.ref(model.weights), gradients, this.upload(part), columnsOf(part));
       gradients = result.sums;
       const report = await read(result.report);
-      scatter(scores, part, report);
+      scatterScores(scores, part.padded.trainable, report, part.tokens);
       loss += report[report.length - 1]!;
     }
     return { gradients, loss, scores };
@@ -129,21 +123,4 @@ function grown(values: Int32Array, length: number): Int32Array {
   const out = new Int32Array(length);
   out.set(values);
   return out;
-}
-
-/** @param report [3 × tokens …]: log-probs, entropies, values */
-function scatter(scores: Scores, { padded, tokens }: PaddedShape, report: Float32Array): void {
-  padded.trainable.forEach((p, i) => {
-    scores.logp[p] = report[i]!;
-    scores.entropy[p] = report[tokens + i]!;
-    scores.values[p] = report[2 * tokens + i]!;
-  });
-}
-
-function emptyScores(tokens: number): Scores {
-  return {
-    logp: new Float32Array(tokens),
-    entropy: new Float32Array(tokens),
-    values: new Float32Array(tokens),
-  };
 }

@@ -4,22 +4,15 @@
  * GPU engine; tokens agree unless a draw falls on a boundary of the cumulative distribution.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { threefry, unitFloat } from '../../core/rng';
+import type { AutodiffSlots } from '../autodiff/engine';
+import { pieces } from '../autodiff/padded-rows';
+import { finishSampling, type Sampling, sampleNext, startSampling } from '../autodiff/sampling';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
 import { checkJobs, checkSlots } from '../webgpu/decode-path';
 import { KvCache, type TokenPlace, type WorkingCache } from './kv-cache';
-import { pieces } from './padded-rows';
+import type { ModelState } from './model-state';
 import { hiddenStates, logProbabilities, MASKED, stateValues, type Weights } from './policy';
-
-/** One job on its way. */
-interface Active {
-  readonly job: DecodeJob;
-  readonly ids: number[];
-  readonly logp: number[];
-  readonly values: number[];
-  done: boolean;
-}
 
 /** Fed tokens that run together; always as many, so that a job's result does not depend on how much the others feed. */
 const CHUNK = 16;
@@ -27,7 +20,7 @@ const CHUNK = 16;
 const MAX_JOBS = 1020;
 
 /** KV caches of one model's slots. `dispose` frees them. */
-export class CacheSlots {
+export class CacheSlots implements AutodiffSlots<ModelState> {
   private cache: KvCache | undefined;
   private filled = new Uint32Array(0);
 
@@ -43,16 +36,12 @@ export class CacheSlots {
   }
 
   /** @throws see `checkJobs`; nothing has run then */
-  async decode(weights: Weights, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
+  async decode({ weights }: ModelState, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
     const { cache } = this;
     checkJobs(this.shape, jobs, this.filled, cache?.positions ?? 0);
-    const active = jobs.map((job): Active => ({ job, ids: [], logp: [], values: [], done: false }));
+    const active = jobs.map(startSampling);
     for (const group of pieces(active, MAX_JOBS)) await sampleGroup(weights, this.shape, group, cache!, options);
-    return active.map(({ job, ids, logp, values }) => {
-      // The last sampled token has not been fed: the next call brings it.
-      this.filled[job.slot] = job.start + job.feed.length + ids.length - 1;
-      return { ids: Uint32Array.from(ids), logp: Float32Array.from(logp), values: Float32Array.from(values) };
-    });
+    return finishSampling(active, this.filled);
   }
 
   dispose(): void {
@@ -64,7 +53,7 @@ export class CacheSlots {
 async function sampleGroup(
   weights: Weights,
   shape: ModelShape,
-  group: readonly Active[],
+  group: readonly Sampling[],
   cache: KvCache,
   options: DecodeOptions,
 ): Promise<void> {
@@ -75,7 +64,9 @@ async function sampleGroup(
     for (let step = 0; ; step++) {
       const data = await output.data<'float32'>();
       output.dispose();
-      sampleRows(group, data, shape.vocabulary, options);
+      group.forEach((sampling, row) => {
+        if (!sampling.done) sampleNext(sampling, data, row, shape.vocabulary, options);
+      });
       if (group.every((a) => a.done)) break;
       output = extend(weights, shape, group, working, visible, step);
     }
@@ -89,7 +80,7 @@ async function sampleGroup(
 }
 
 /** Feeds every job's tokens, chunk by chunk. @returns [rows, vocabulary + 1], see `outputs` */
-function prefill(weights: Weights, shape: ModelShape, group: readonly Active[], working: WorkingCache): tf.Tensor2D {
+function prefill(weights: Weights, shape: ModelShape, group: readonly Sampling[], working: WorkingCache): tf.Tensor2D {
   const { rows, positions } = working;
   const longest = group.reduce((n, { job }) => Math.max(n, job.feed.length), 0);
   let last = tf.zeros<tf.Rank.R2>([rows, shape.dModel]);
@@ -137,7 +128,7 @@ function prefill(weights: Weights, shape: ModelShape, group: readonly Active[], 
 function extend(
   weights: Weights,
   shape: ModelShape,
-  group: readonly Active[],
+  group: readonly Sampling[],
   working: WorkingCache,
   visible: readonly number[],
   step: number,
@@ -181,28 +172,4 @@ function gridOf(places: readonly (TokenPlace | null)[], rows: number, length: nu
 /** [B, vocabulary + 1]: log-probs and the value of every row, for one read-back. */
 function outputs(weights: Weights, hidden: tf.Tensor2D): tf.Tensor2D {
   return tf.concat([logProbabilities(weights, hidden), tf.reshape(stateValues(weights, hidden), [-1, 1])], 1);
-}
-
-/** Samples the next token of every row that is not done. @param data [B, vocabulary + 1] */
-function sampleRows(group: readonly Active[], data: Float32Array, vocabulary: number, { key }: DecodeOptions): void {
-  group.forEach((a, row) => {
-    if (a.done) return;
-    const logp = data.subarray(row * (vocabulary + 1), row * (vocabulary + 1) + vocabulary);
-    const draw = unitFloat(threefry(key[0], key[1], a.job.stream, a.job.index + a.ids.length)[0]);
-    const id = inverseCdf(logp, draw);
-    a.ids.push(id);
-    a.logp.push(logp[id]!);
-    a.values.push(data[row * (vocabulary + 1) + vocabulary]!);
-    a.done = id === a.job.stop || a.ids.length === a.job.cap;
-  });
-}
-
-/** The first token whose cumulative probability exceeds the draw; the last token when rounding leaves none. */
-export function inverseCdf(logp: Float32Array, draw: number): number {
-  let cumulative = 0;
-  for (let id = 0; id < logp.length; id++) {
-    cumulative += Math.exp(logp[id]!);
-    if (cumulative > draw) return id;
-  }
-  return logp.length - 1;
 }

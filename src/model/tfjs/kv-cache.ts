@@ -5,8 +5,8 @@
  * cache, and appending is the cheaper copy.
  */
 import * as tf from '@tensorflow/tfjs-core';
+import { ROWS_STEP, roundUp } from '../autodiff/padded-rows';
 import type { ModelShape } from '../parameters';
-import { ROWS_STEP, roundUp } from './padded-rows';
 import type { Attended, KeyValue } from './policy';
 
 /** A token and where it goes in its row's cache. */

@@ -1,15 +1,15 @@
 /** Parameters and Adam moments of one model as tfjs variables, and their way from and to the flat layout. */
 import * as tf from '@tensorflow/tfjs-core';
-import { LabError } from '../../core/errors';
+import type { AutodiffModel } from '../autodiff/engine';
 import type { OptimiserOptions, OptimiserState } from '../engine';
-import type { ParameterLayout } from '../parameters';
+import { checkParameterCount, type ParameterLayout } from '../parameters';
 
 type Variables = ReadonlyMap<string, tf.Variable>;
 
 /** Gradients by parameter name; an absent one is zero. The holder disposes them. */
 export type Gradients = ReadonlyMap<string, tf.Tensor>;
 
-export class ModelState {
+export class ModelState implements AutodiffModel<Gradients> {
   readonly weights: Variables;
   private readonly first: Variables;
   private readonly second: Variables;
@@ -99,17 +99,9 @@ export class ModelState {
   }
 
   private write(variables: Variables, flat: Float32Array): void {
-    const { total, entries } = this.layout;
-    if (flat.length !== total)
-      throw new LabError({
-        code: 'model.parameters',
-        what: 'The parameters do not belong to this architecture',
-        expected: `${total} numbers`,
-        got: `${flat.length}`,
-        fix: 'Load the checkpoint with the configuration that made it.',
-      });
+    checkParameterCount(flat, this.layout);
     tf.tidy(() => {
-      for (const { name, shape, offset, size } of entries)
+      for (const { name, shape, offset, size } of this.layout.entries)
         variables.get(name)!.assign(tf.tensor(flat.slice(offset, offset + size), [...shape]));
     });
   }

@@ -2,12 +2,14 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { policyWeights } from '../../core/loss';
 import type { LossOptions } from '../../core/training-types';
+import type { StepGradient } from '../autodiff/engine';
+import { type PaddedRows, padRows } from '../autodiff/padded-rows';
+import { emptyScores, scatterScores } from '../autodiff/scores';
 import type { PackedRows, Scores, UpdateBatch } from '../engine';
 import type { ModelShape } from '../parameters';
 import { type LossColumns, type ModelOutputs, microBatchLoss } from './loss';
-import type { ModelState } from './model-state';
+import type { Gradients, ModelState } from './model-state';
 import { takeRows } from './operations';
-import { type PaddedRows, padRows } from './padded-rows';
 import { causalMask, hiddenStates, logProbabilities, stateValues, type Weights } from './policy';
 
 /**
@@ -41,23 +43,6 @@ function joined({ logp, entropy, values }: ModelOutputs): tf.Tensor1D {
   return tf.concat([logp, entropy, values]);
 }
 
-function scatter(scores: Scores, padded: PaddedRows, data: Float32Array): void {
-  const p = padded.trainable.length;
-  padded.trainable.forEach((token, i) => {
-    scores.logp[token] = data[i]!;
-    scores.entropy[token] = data[p + i]!;
-    scores.values[token] = data[2 * p + i]!;
-  });
-}
-
-function emptyScores(tokens: number): Scores {
-  return {
-    logp: new Float32Array(tokens),
-    entropy: new Float32Array(tokens),
-    values: new Float32Array(tokens),
-  };
-}
-
 /**
  * Forward pass without gradient.
  * @param limit tokens of a micro-batch, padding included
@@ -71,18 +56,10 @@ export async function scoreRows(
   const scores = emptyScores(rows.trainable.length);
   for (const padded of padRows(rows, limit, shape.positions)) {
     const result = tf.tidy(() => joined(outputsOf(model.weights, shape, padded, true)));
-    scatter(scores, padded, await result.data<'float32'>());
+    scatterScores(scores, padded.trainable, await result.data<'float32'>(), padded.trainable.length);
     result.dispose();
   }
   return scores;
-}
-
-/** What one optimiser step's gradient pass gives. */
-export interface StepGradient {
-  /** Sums over all micro-batches, by parameter name; the caller disposes them. Absent: zero. */
-  readonly gradients: Map<string, tf.Tensor>;
-  readonly loss: number;
-  readonly scores: Scores;
 }
 
 /** Gradient of the loss of a whole optimiser step; nothing is applied. */
@@ -92,7 +69,7 @@ export async function stepGradient(
   batch: UpdateBatch,
   options: LossOptions,
   limit: number,
-): Promise<StepGradient> {
+): Promise<StepGradient<Gradients>> {
   const gradients = new Map<string, tf.Tensor>();
   const scores = emptyScores(batch.trainable.length);
   let loss = 0;
@@ -123,7 +100,7 @@ export async function stepGradient(
       });
       const data = await result.data<'float32'>();
       result.dispose();
-      scatter(scores, padded, data);
+      scatterScores(scores, padded.trainable, data, padded.trainable.length);
       loss += data[data.length - 1]!;
     }
   } catch (thrown) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { padRows } from '../../src/model/autodiff/padded-rows';
 import type { PackedRows } from '../../src/model/engine';
-import { padRows } from '../../src/model/tfjs/padded-rows';
 
 const POSITIONS = 40;
 
