@@ -7,7 +7,6 @@ import {
   type DecodeFusedPlan,
   type DecodeFusedSlices,
   encodeDecodeFused,
-  FUSED_JOB_WORDS,
   FUSED_REGION_LIMIT,
   FUSED_WIDTH,
   FUSED_WORKGROUP,
@@ -15,7 +14,8 @@ import {
 import type { SubgroupShape } from '../../gpu/kernels/subgroup';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
-import { BufferSet, type DecodePath, tokenMacs } from './decode-path';
+import { LaneMemory, packLanes, unpackLane } from './decode-lanes';
+import type { DecodePath } from './decode-path';
 
 /** Floats of a lane's private arrays: WGSL allows 8,192 bytes of private variables. */
 const MAX_PRIVATE_FLOATS = 1920;
@@ -100,18 +100,16 @@ export function fusedPlan(shape: ModelShape): {
 
 /** The fused decode path. */
 export class FusedDecode implements DecodePath {
-  private readonly buffers: BufferSet;
-  private slots = 0;
-  private positions = 0;
+  private readonly memory: LaneMemory;
 
   private constructor(
     private readonly context: GpuContext,
-    private readonly shape: ModelShape,
+    shape: ModelShape,
     private readonly regions: ReturnType<typeof fusedPlan>,
     private readonly kernel: Kernel,
     private readonly submitMacs: number,
   ) {
-    this.buffers = new BufferSet(context, 'decode-fused');
+    this.memory = new LaneMemory(context, shape, 'decode-fused');
   }
 
   /** @param subgroup given: the lanes of a subgroup hand weights round */
@@ -127,15 +125,11 @@ export class FusedDecode implements DecodePath {
   }
 
   get bytes(): number {
-    return this.buffers.bytes;
+    return this.memory.buffers.bytes;
   }
 
   open(slots: number, positions: number): void {
-    this.slots = slots;
-    this.positions = positions;
-    this.buffers.release('cache');
-    const { layers, dModel } = this.shape;
-    this.buffers.ensure('cache', layers * positions * 2 * dModel * slots * 4, GPUBufferUsage.STORAGE);
+    this.memory.open(slots, positions);
   }
 
   async run(parameters: GPUBuffer, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
@@ -148,7 +142,7 @@ export class FusedDecode implements DecodePath {
     const slices = this.bind(parameters, words, lanes.length * outStride * 16);
 
     const steps = lanes[0]!.feed.length + maxCap - 1;
-    const perSubmit = Math.max(1, Math.floor(this.submitMacs / (lanes.length * tokenMacs(this.shape, this.positions))));
+    const perSubmit = this.memory.stepsPerSubmit(lanes.length, this.submitMacs);
     for (let begin = 0; begin < steps; begin += perSubmit) {
       const recorder = new Recorder(this.context, 'decode-fused');
       if (begin === 0) this.copyWeights(recorder, parameters, slices);
@@ -156,8 +150,8 @@ export class FusedDecode implements DecodePath {
         jobs: lanes.length,
         begin,
         end: Math.min(steps, begin + perSubmit),
-        slots: this.slots,
-        positions: this.positions,
+        slots: this.memory.slots,
+        positions: this.memory.positions,
         outStride,
         key: options.key,
       });
@@ -172,23 +166,18 @@ export class FusedDecode implements DecodePath {
   }
 
   dispose(): void {
-    this.buffers.dispose();
+    this.memory.buffers.dispose();
   }
 
   private bind(parameters: GPUBuffer, words: Uint32Array, outBytes: number): DecodeFusedSlices {
     const { plan, embeddings } = this.regions;
     const weights = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
-    const jobs = this.buffers.ensure('jobs', words.byteLength, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST);
-    const out = this.buffers.ensure('out', outBytes, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC);
-    this.context.device.queue.writeBuffer(jobs, 0, words as Uint32Array<ArrayBuffer>);
     return {
       embeddings: slice4(parameters, 0, embeddings.to),
-      attention: whole(this.buffers.ensure('attention', plan.attention.size * 64, weights)),
-      mlp: whole(this.buffers.ensure('mlp', plan.mlp.size * 64, weights)),
-      head: whole(this.buffers.ensure('head', plan.head.size * 64, weights)),
-      cache: whole(this.buffers.ensure('cache', 0, GPUBufferUsage.STORAGE)),
-      jobs: whole(jobs),
-      out: { buffer: out, offset: 0, size: outBytes },
+      attention: whole(this.memory.buffers.ensure('attention', plan.attention.size * 64, weights)),
+      mlp: whole(this.memory.buffers.ensure('mlp', plan.mlp.size * 64, weights)),
+      head: whole(this.memory.buffers.ensure('head', plan.head.size * 64, weights)),
+      ...this.memory.bind(words, outBytes),
     };
   }
 
@@ -207,50 +196,4 @@ export class FusedDecode implements DecodePath {
     copy(this.regions.mlp, to.mlp.buffer);
     copy([this.regions.head], to.head.buffer);
   }
-}
-
-/**
- * Job records and fed tokens in lane order, as the shaders of the fused paths read them.
- * @param group neighbouring lanes that leave the prefill together; the first of them has the longest feed
- */
-export function packLanes(lanes: readonly DecodeJob[], group: number): Uint32Array {
-  const fed = lanes.reduce((n, job) => n + job.feed.length, 0);
-  const words = new Uint32Array(lanes.length * FUSED_JOB_WORDS + fed);
-  let feedAt = lanes.length * FUSED_JOB_WORDS;
-  lanes.forEach((job, lane) => {
-    const longest = lanes[lane - (lane % group)]!.feed.length;
-    words.set(
-      [
-        job.slot,
-        job.start,
-        feedAt,
-        job.feed.length,
-        job.start > 0 ? job.previous : 0,
-        job.stop,
-        job.cap,
-        longest - job.feed.length,
-        job.stream,
-        job.index,
-      ],
-      lane * FUSED_JOB_WORDS,
-    );
-    words.set(job.feed, feedAt);
-    feedAt += job.feed.length;
-  });
-  return words;
-}
-
-/** Reads one lane's samples; `at` in vec4s. */
-export function unpackLane(bytes: ArrayBuffer, at: number): DecodeResult {
-  const words = new Uint32Array(bytes);
-  const floats = new Float32Array(bytes);
-  const count = words[at * 4 + 2]!;
-  const result = { ids: new Uint32Array(count), logp: new Float32Array(count), values: new Float32Array(count) };
-  for (let i = 0; i < count; i++) {
-    const word = (at + 1 + i) * 4;
-    result.ids[i] = words[word]!;
-    result.logp[i] = floats[word + 1]!;
-    result.values[i] = floats[word + 2]!;
-  }
-  return result;
 }

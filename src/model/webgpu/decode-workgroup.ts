@@ -10,8 +10,8 @@ import {
 } from '../../gpu/kernels/decode-fused-workgroup';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
-import { packLanes, unpackLane } from './decode-fused';
-import { BufferSet, type DecodePath, tokenMacs } from './decode-path';
+import { LaneMemory, packLanes, unpackLane } from './decode-lanes';
+import type { DecodePath } from './decode-path';
 
 /** Whether the activations of a shape fit into the workgroup memory that every device has. */
 export function workgroupFits(shape: ModelShape): boolean {
@@ -36,19 +36,17 @@ function workgroupModel(shape: ModelShape): DecodeWorkgroupModel {
 
 /** The decode path of one workgroup per job. */
 export class WorkgroupDecode implements DecodePath {
-  private readonly buffers: BufferSet;
-  private slots = 0;
-  private positions = 0;
+  private readonly memory: LaneMemory;
 
   private constructor(
     private readonly context: GpuContext,
-    private readonly shape: ModelShape,
+    shape: ModelShape,
     private readonly model: DecodeWorkgroupModel,
     private readonly tile: number,
     private readonly kernel: Kernel,
     private readonly submitMacs: number,
   ) {
-    this.buffers = new BufferSet(context, 'decode-workgroup');
+    this.memory = new LaneMemory(context, shape, 'decode-workgroup');
   }
 
   /** The shape must fit (`workgroupFits`). */
@@ -59,40 +57,27 @@ export class WorkgroupDecode implements DecodePath {
   }
 
   get bytes(): number {
-    return this.buffers.bytes;
+    return this.memory.buffers.bytes;
   }
 
   open(slots: number, positions: number): void {
-    this.slots = slots;
-    this.positions = positions;
-    this.buffers.release('cache');
-    const { layers, dModel } = this.shape;
-    this.buffers.ensure('cache', layers * slots * positions * 2 * dModel * 4, GPUBufferUsage.STORAGE);
+    this.memory.open(slots, positions);
   }
 
   async run(parameters: GPUBuffer, jobs: readonly DecodeJob[], options: DecodeOptions): Promise<DecodeResult[]> {
     const words = packLanes(jobs, 1);
     const outStride = 1 + jobs.reduce((n, job) => Math.max(n, job.cap), 0);
-    const outBytes = jobs.length * outStride * 16;
-    const jobWords = this.buffers.ensure('jobs', words.byteLength, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST);
-    this.context.device.queue.writeBuffer(jobWords, 0, words as Uint32Array<ArrayBuffer>);
-    const out = this.buffers.ensure('out', outBytes, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC);
-    const slices = {
-      parameters: whole(parameters),
-      cache: whole(this.buffers.ensure('cache', 0, GPUBufferUsage.STORAGE)),
-      jobs: whole(jobWords),
-      out: { buffer: out, offset: 0, size: outBytes },
-    };
+    const slices = { parameters: whole(parameters), ...this.memory.bind(words, jobs.length * outStride * 16) };
     const steps = jobs.reduce((n, job) => Math.max(n, job.feed.length + job.cap - 1), 0);
-    const perSubmit = Math.max(1, Math.floor(this.submitMacs / (jobs.length * tokenMacs(this.shape, this.positions))));
+    const perSubmit = this.memory.stepsPerSubmit(jobs.length, this.submitMacs);
     for (let begin = 0; begin < steps; begin += perSubmit) {
       const recorder = new Recorder(this.context, 'decode-workgroup');
       encodeDecodeWorkgroup(recorder, this.kernel, this.model, slices, {
         jobs: jobs.length,
         begin,
         end: Math.min(steps, begin + perSubmit),
-        slots: this.slots,
-        positions: this.positions,
+        slots: this.memory.slots,
+        positions: this.memory.positions,
         outStride,
         key: options.key,
         tile: this.tile,
@@ -104,6 +89,6 @@ export class WorkgroupDecode implements DecodePath {
   }
 
   dispose(): void {
-    this.buffers.dispose();
+    this.memory.buffers.dispose();
   }
 }
