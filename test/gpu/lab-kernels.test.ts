@@ -1,48 +1,22 @@
 /** Kernel choices of `lab`: measured once and kept, stored with every run, and what a resumed run goes on with. */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { headlessBuild } from '../../.ci/launch.mjs';
 import type { KernelPlan, KernelReport } from '../../src/core/kernels';
+import { labProgram, runLab, timeless } from './lab-support';
 
 let lab: string;
 const folder = mkdtempSync(join(tmpdir(), 'lab-kernels-'));
 const cacheFile = join(folder, 'compaction-lab', 'autotune.json');
 beforeAll(async () => {
-  lab = join(await headlessBuild(), 'lab.js');
+  lab = await labProgram();
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Ended {
-  readonly code: number | null;
-  readonly lines: Record<string, unknown>[];
-  readonly stderr: string;
-}
+const run = (words: readonly string[], stopAfter?: number) =>
+  runLab(lab, words, { ...process.env, XDG_CACHE_HOME: folder }, stopAfter);
 
-/** @param stopAfter iterations after which the process gets SIGINT */
-function run(words: readonly string[], stopAfter = Number.POSITIVE_INFINITY): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [lab, ...words], { env: { ...process.env, XDG_CACHE_HOME: folder } });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.on('data', (chunk: Buffer) => {
-      stdout += chunk;
-      if (stdout.split('\n').length > stopAfter) child.kill('SIGINT');
-    });
-    child.stderr.on('data', (chunk: Buffer) => {
-      stderr += chunk;
-    });
-    child.on('error', reject);
-    child.on('close', (code) => {
-      const lines = stdout.split('\n').filter(Boolean);
-      resolve({ code, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>), stderr });
-    });
-  });
-}
-
-const timeless = ({ lines }: Ended) =>
-  lines.filter((l) => 'iteration' in l).map((l) => JSON.stringify(l, (k, v) => (k.endsWith('Ms') ? undefined : v)));
 const headerOf = (out: string) => JSON.parse(readFileSync(join(folder, out, 'config.json'), 'utf8'));
 const smoke = ['run', 'smoke', '--seed', '5', '--set', 'finalEvalEpisodes=8'];
 /** Not what any adapter is given without a measurement, and micro-batches small enough to cut a batch. */

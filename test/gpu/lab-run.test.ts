@@ -5,51 +5,18 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { headlessBuild } from '../../.ci/launch.mjs';
 import { parseRolloutLine } from '../../src/core/trajectory-jsonl';
+import { type Ended, labProgram, runLab, timeless } from './lab-support';
 
 let lab: string;
 const folder = mkdtempSync(join(tmpdir(), 'lab-run-'));
 beforeAll(async () => {
-  lab = join(await headlessBuild(), 'lab.js');
+  lab = await labProgram();
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Ended {
-  readonly code: number | null;
-  readonly lines: Record<string, unknown>[];
-  readonly stderr: string;
-}
-
-/** @param stopAfter iterations after which the process gets SIGINT */
-function run(words: readonly string[], stopAfter = Number.POSITIVE_INFINITY, env = process.env): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [lab, 'run', ...words], { env });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      stdout += chunk;
-      if (stdout.split('\n').length > stopAfter) child.kill('SIGINT');
-    });
-    child.stderr.on('data', (chunk: Buffer) => {
-      stderr += chunk;
-    });
-    child.on('error', reject);
-    child.on('close', (code) => {
-      const lines = stdout
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Record<string, unknown>);
-      resolve({ code, lines, stderr });
-    });
-  });
-}
-
-/** Iteration lines without the time fields. */
-const timeless = (ended: Ended) =>
-  ended.lines
-    .filter((l) => 'iteration' in l)
-    .map((l) => JSON.stringify(l, (k, v) => (k.endsWith('Ms') ? undefined : v)));
+const run = (words: readonly string[], stopAfter?: number, env?: NodeJS.ProcessEnv) =>
+  runLab(lab, ['run', ...words], env, stopAfter);
 
 // Without a measurement: what is compared here must not depend on which variants win on a busy machine.
 const smoke = ['smoke', '--seed', '5', '--set', 'finalEvalEpisodes=8', '--set', 'kernels=default'];
