@@ -28,8 +28,10 @@ export function kernelCachePath(env: NodeJS.ProcessEnv = process.env): string {
   return join(base && isAbsolute(base) ? base : join(homedir(), '.cache'), 'compaction-lab', 'autotune.json');
 }
 
-/** The cache in a file. A file that cannot be read counts as empty, and `onNotice` is told. */
+/** The cache in a file. A file that cannot be read counts as empty, and `onNotice` is told, once. */
 export class FileKernelCache implements KernelCache {
+  private told = false;
+
   constructor(
     private readonly path: string,
     private readonly onNotice: (notice: LabErrorParts) => void,
@@ -54,13 +56,15 @@ export class FileKernelCache implements KernelCache {
     try {
       return v.parse(fileSchema, JSON.parse(await readText('cache of kernel measurements', this.path))).entries;
     } catch (thrown) {
-      this.onNotice({
-        code: 'kernels.cache',
-        what: 'The cache of kernel measurements is damaged and ignored',
-        where: shown(this.path),
-        got: errorParts(thrown).what,
-        fix: 'It is written anew after the next measurement; delete the file if this stays.',
-      });
+      if (!this.told)
+        this.onNotice({
+          code: 'kernels.cache',
+          what: 'The cache of kernel measurements is damaged and ignored',
+          where: shown(this.path),
+          got: errorParts(thrown).what,
+          fix: 'It is written anew after the next measurement; delete the file if this stays.',
+        });
+      this.told = true;
       return [];
     }
   }

@@ -45,7 +45,10 @@ export function measuring(args: Arguments, fresh: boolean): MeasureOptions {
   };
 }
 
-/** The kernels that a command computes with; undefined where its engine has none to choose. @throws `gpu.choice` */
+/**
+ * The kernels that a command computes with; undefined where its engine has none to choose.
+ * @throws `gpu.choice`; `usage.bad-flag` when kernels are asked of an engine that has none
+ */
 export async function requestedPlan(
   args: Arguments,
   request: KernelsRequest,
@@ -53,7 +56,12 @@ export async function requestedPlan(
   shape: ModelShape,
   config: RunConfig,
 ): Promise<KernelPlan | undefined> {
-  if (typeof request === 'object' && machine.context && machine.engine === 'webgpu')
-    return defaultPlan(machine.context, shape, config, request);
+  const { context, engine } = machine;
+  if (request !== undefined && (context === null || engine !== 'webgpu'))
+    throw args.usageError('usage.bad-flag', '--kernels chooses among the kernels of engine webgpu', {
+      expected: 'no --kernels with another engine',
+      got: `engine ${engine}`,
+    });
+  if (typeof request === 'object' && context) return defaultPlan(context, shape, config, request);
   return planFor(machine, shape, config, measuring(args, request === 'fresh'));
 }

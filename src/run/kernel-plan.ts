@@ -49,8 +49,18 @@ function usable(raw: unknown, key: string, onNotice: MeasureOptions['onNotice'])
   try {
     return parseKernelReport(raw, `kept kernel measurements, ${key}`);
   } catch (thrown) {
-    onNotice?.({ ...errorParts(thrown), fix: 'It is measured again.' });
+    onNotice?.({ ...errorParts(thrown), fix: 'The next run of that model measures again.' });
     return null;
+  }
+}
+
+/** What is kept for an adapter, unparsed; nothing where the cache fails, as a choice can be measured without one. */
+async function kept(adapter: string, { cache, onNotice }: Pick<MeasureOptions, 'cache' | 'onNotice'>) {
+  try {
+    return await cache.loadKernels(adapter, kernelVersion);
+  } catch (thrown) {
+    onNotice?.(errorParts(thrown));
+    return new Map<string, unknown>();
   }
 }
 
@@ -59,8 +69,8 @@ export async function keptReports(
   adapter: AdapterSummary,
   { cache, onNotice }: Pick<MeasureOptions, 'cache' | 'onNotice'>,
 ): Promise<KernelReport[]> {
-  const kept = await cache.loadKernels(adapterKey(adapter), kernelVersion);
-  return [...kept].flatMap(([key, raw]) => usable(raw, key, onNotice) ?? []);
+  const reports = await kept(adapterKey(adapter), { cache, onNotice });
+  return [...reports].flatMap(([key, raw]) => usable(raw, key, onNotice) ?? []);
 }
 
 /**
@@ -75,12 +85,12 @@ export async function measuredChoice(
   const [adapter, model] = [adapterKey(context.adapter), modelKey(shape)];
   const { completeChoices } = await import('../model/webgpu/kernel-choices');
   if (!fresh) {
-    const kept = usable((await cache.loadKernels(adapter, kernelVersion)).get(model), model, onNotice);
+    const report = usable((await kept(adapter, { cache, onNotice })).get(model), model, onNotice);
     try {
-      if (kept)
+      if (report)
         return {
-          ...kept,
-          plan: { ...kept.plan, choices: completeChoices(context.adapter, shape, kept.plan.choices) },
+          ...report,
+          plan: { ...report.plan, choices: completeChoices(context.adapter, shape, report.plan.choices) },
         };
     } catch (thrown) {
       onNotice?.({ ...errorParts(thrown), fix: 'It is measured again.' });

@@ -79,6 +79,7 @@ describe('the cache file', () => {
       expect(notices).toMatchObject([{ code: 'kernels.cache', where: path }]);
       await cache.saveKernels('x', '1', 'm', { n: 1 });
       expect(await cache.loadKernels('x', '1')).toEqual(new Map([['m', { n: 1 }]]));
+      expect(notices).toHaveLength(1);
     },
   );
 });
@@ -114,6 +115,13 @@ describe('what is believed', () => {
     expect(notices).toMatchObject([{ code: 'kernels.bad', where: expect.stringContaining('bad') }]);
   });
 
+  test('a cache that cannot be read is named, and counts as empty', async () => {
+    const cache = { loadKernels: () => Promise.reject(new Error('disk on fire')), saveKernels: async () => {} };
+    const notices: LabErrorParts[] = [];
+    expect(await keptReports(adapter(), { cache, onNotice: (notice) => notices.push(notice) })).toEqual([]);
+    expect(notices).toMatchObject([{ what: expect.stringContaining('disk on fire') }]);
+  });
+
   test('keys tell apart what runs at another speed, and nothing else', () => {
     for (const other of [{ description: 'driver 2' }, { subgroupMinSize: 4 }, { features: [] }, { vendor: 'w' }])
       expect(adapterKey(adapter(other))).not.toBe(adapterKey(adapter()));
@@ -133,11 +141,8 @@ describe('what is believed', () => {
   });
 });
 
-test.each([
-  ['{"choices":', /not JSON/],
-  ['{"choices":{"matmul":3}}', /Bad choice of kernels at --kernels, choices\.matmul/],
-  ['{"microBatchTokens":0}', /microBatchTokens/],
-])('--kernels %j is a usage error before any device is opened', async (text, message) => {
+/** Runs `lab` in this process. */
+async function labErrors(words: readonly string[]): Promise<{ code: number; stderr: string }> {
   let stderr = '';
   const io = {
     signal: new AbortController().signal,
@@ -147,8 +152,26 @@ test.each([
     },
     async *lines() {},
   };
+  return { code: await runLab([...words], io), stderr };
+}
+
+test.each([
+  ['{"choices":', /not JSON/],
+  ['{"choices":{"matmul":3}}', /Bad choice of kernels at --kernels, choices\.matmul/],
+  ['{"microBatchTokens":0}', /microBatchTokens/],
+])('--kernels %j is a usage error before any device is opened', async (text, message) => {
   const out = join(folder, 'never-made');
-  expect(await runLab(['run', 'smoke', '--kernels', text, '--out', out], io)).toBe(2);
+  const { code, stderr } = await labErrors(['run', 'smoke', '--kernels', text, '--out', out]);
+  expect(code).toBe(2);
   expect(stderr).toMatch(message);
   expect(existsSync(out)).toBe(false);
 });
+
+test.each(['fresh', '{"choices":{"matmul":"tiled"}}'])(
+  '--kernels %j with engine jax is a usage error',
+  async (text) => {
+    const { code, stderr } = await labErrors(['run', 'smoke', '--set', 'engine=jax', '--kernels', text]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/engine webgpu.*got engine jax/);
+  },
+);
