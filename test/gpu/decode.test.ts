@@ -224,6 +224,27 @@ describe.each(paths)('%s', { timeout: 300_000 }, (path) => {
   });
 });
 
+test('subgroups of 4 lanes: each takes two loads where 8 take one, and the results are right too', {
+  timeout: 300_000,
+}, async () => {
+  // The least that the adapter may have; llvmpipe really has 8.
+  const of4 = new GpuContext(context.device, { ...context.adapter, subgroupMinSize: 4 });
+  const flat = randomParameters(quick, 3);
+  const parameters = upload(context, flat);
+  const decoder = await Decoder.create(of4, quick, { path: 'subgroup' });
+  decoder.openSlots(9, 16);
+  const histories: Histories = new Map();
+  const rng = new RandomStream(8, 'test', 5);
+  const jobs = Array.from({ length: 9 }, (_, slot) =>
+    makeJob(histories, rng, quick, { slot, start: 0, feed: 1 + slot, cap: 4 }),
+  );
+  const results = await decoder.decode(parameters, jobs, { key });
+  const { samples } = compareWithOracle(quick, flat, key, histories, jobs, results);
+  expect(samples).toBeGreaterThanOrEqual(9);
+  decoder.dispose();
+  context.destroyBuffer(parameters);
+});
+
 test('without a choice the fused kernel is taken where it fits, and all paths sample the same within tolerance', async () => {
   const auto = await Decoder.create(context, quick);
   expect(auto.path).toBe('subgroup');

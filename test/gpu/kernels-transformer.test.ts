@@ -25,11 +25,11 @@ import {
   encodeValueHeadWeightGradient,
   valueHeadWeightGradient,
 } from '../../src/gpu/kernels/value-head-weight-gradient';
-import type { AttentionVariant } from '../../src/model/webgpu/kernel-choices';
 import { difference } from '../oracle/close';
 import { attentionStep, columnSums, layerNormStep, matmul, softmaxStep } from '../oracle/kernels';
 import { adamStep } from '../oracle/transformer';
 import { integers, KernelBench, normals } from './kernel-bench';
+import { otherSubgroups } from './matmul-variants';
 import { expectClose, testContext } from './transformer-support';
 
 let bench: KernelBench;
@@ -96,11 +96,13 @@ describe.each(rowCounts)('layer norm, %i rows', (rows) => {
   });
 });
 
-const attentionVariants = ['lane', 'subgroup'] as const satisfies readonly AttentionVariant[];
+const attentionVariants = ['lane', 'subgroup', 'other subgroups'] as const;
+type Variant = (typeof attentionVariants)[number];
 
 /** Every adapter of the tests has subgroups: their absence is a failure. */
-function subgroupOf(variant: AttentionVariant): SubgroupShape | undefined {
+function subgroupOf(variant: Variant): SubgroupShape | undefined {
   if (variant === 'lane') return undefined;
+  if (variant === 'other subgroups') return otherSubgroups;
   const shape = subgroupShape(bench.context.adapter);
   if (!shape) throw new Error(`${bench.context.adapter.description} has no subgroups`);
   return shape;
@@ -108,7 +110,7 @@ function subgroupOf(variant: AttentionVariant): SubgroupShape | undefined {
 
 /** Runs forward and backward attention over rows of the given lengths. */
 async function runAttention(
-  variant: AttentionVariant,
+  variant: Variant,
   lengths: readonly number[],
   heads: number,
   d: number,

@@ -1,11 +1,27 @@
 /** Matrix product kernels that take the same arguments and compute the same: one table for all their tests. */
 import type { GpuContext } from '../../src/gpu/device';
-import { type ProductVariant, productVariants } from '../../src/gpu/kernels/products';
+import { matmulInputGradientSubgroup } from '../../src/gpu/kernels/matmul-input-gradient-subgroup';
+import { matmulSubgroup } from '../../src/gpu/kernels/matmul-subgroup';
+import { matmulWeightGradientSubgroup } from '../../src/gpu/kernels/matmul-weight-gradient-subgroup';
+import { type ProductDescriptors, productVariants } from '../../src/gpu/kernels/products';
+import type { SubgroupShape } from '../../src/gpu/kernels/subgroup';
 
-export const variantNames = ['registers', 'subgroup', 'tiled'] as const satisfies readonly ProductVariant[];
+/**
+ * What other adapters give the subgroup kernels, and those of the tests can run: several subgroups in a workgroup, and more
+ * lanes in a subgroup (8 on llvmpipe) than load different values.
+ */
+export const otherSubgroups: SubgroupShape = { lanes: 16, share: 4 };
+
+export const variantNames = ['registers', 'subgroup', 'other subgroups', 'tiled'] as const;
 
 /** The three products of a variant. Every adapter of the tests has subgroups: an absent variant is a failure. */
-export function variant({ adapter }: GpuContext, name: ProductVariant) {
+export function variant({ adapter }: GpuContext, name: (typeof variantNames)[number]): ProductDescriptors {
+  if (name === 'other subgroups')
+    return {
+      matmul: matmulSubgroup(otherSubgroups),
+      'matmul-input-gradient': matmulInputGradientSubgroup(otherSubgroups),
+      'matmul-weight-gradient': matmulWeightGradientSubgroup(otherSubgroups),
+    };
   const descriptors = productVariants(adapter).get(name);
   if (!descriptors) throw new Error(`${adapter.description} cannot run the variant ${name}`);
   return descriptors;
