@@ -16,7 +16,8 @@
 // Workgroup: LANES lanes, one key a lane, one head a workgroup; a lane sums over queries, so that no atomics are needed, and
 // queries go round as the keys do in attention-subgroup.wgsl. Limits: 6 storage buffers, feature `subgroups`, subgroups of
 // at least SHARE lanes.
-// Numerics: float32, queries in order. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
+// Numerics: float32, queries in order. NaN passes through, also to the other rows of a subgroup (0 * NaN). Oracle:
+// test/oracle/transformer.ts, 1e-5.
 
 struct Params {
   tokens: u32,

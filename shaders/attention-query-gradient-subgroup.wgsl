@@ -16,7 +16,8 @@
 // keys (4 or 8, at most the subgroup's size).
 // Workgroup: LANES lanes, one query a lane, one head a workgroup; keys as in attention-subgroup.wgsl, no atomics. Limits: 7
 // storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
-// Numerics: float32, keys in order. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
+// Numerics: float32, keys in order. NaN passes through, also to the other rows of a subgroup (0 * NaN). Oracle:
+// test/oracle/transformer.ts, 1e-5.
 
 struct Params {
   tokens: u32,

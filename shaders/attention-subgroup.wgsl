@@ -15,7 +15,8 @@
 // loads one of SHARE keys, takes the others from its neighbours, and skips those that are not its own. Software adapters
 // spend their time in loads, lane by lane. Limits: 4 storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
 // Numerics: float32, online softmax, keys in order, rescaled when a larger score comes; a row's result does not depend on
-// the rows around it. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
+// the rows around it while they are finite. NaN passes through, also to the other rows of a subgroup (0 * NaN). Oracle:
+// test/oracle/transformer.ts, 1e-5.
 
 struct Params {
   tokens: u32,

@@ -19,8 +19,9 @@ export function subgroupShape(
 }
 
 /**
- * Directives and constants in front of a subgroup kernel's text. The diagnostic is off because loops run from the minimum
- * to the maximum of a subgroup: the same in all its lanes, which the compiler cannot see.
+ * Directives and constants in front of a subgroup kernel's text. The diagnostic is off because loops around shuffles
+ * end by a minimum, a maximum or a vote of the subgroup: alike in all its lanes, which the compiler cannot see. It also assumes that
+ * lanes meet again after a loop that ran longer in some of them (attention of decode-fused.wgsl), which WGSL does not promise.
  */
 export function withSubgroup(text: string, { lanes, share }: SubgroupShape): string {
   const directives = 'enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n';

@@ -1,4 +1,4 @@
-/** What the two ways of decoding (fused, layered) have in common, and the checks every call passes first. */
+/** What the ways of decoding have in common, and the checks every call passes first. */
 import { LabError } from '../../core/errors';
 import type { GpuContext } from '../../gpu/device';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
