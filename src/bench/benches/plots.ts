@@ -1,6 +1,5 @@
 /** Draws the plots of docs/performance.md from the measurements beside them, with Observable Plot inside Chromium. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type * as PlotLibrary from '@observablehq/plot';
 import type { Page } from 'playwright-core';
 import * as v from 'valibot';
@@ -106,17 +105,25 @@ function draw(page: Page, drawing: Drawing): Promise<string> {
   return page.evaluate(({ title, x, y, points, reference }) => {
     const { Plot } = globalThis as unknown as { Plot: typeof PlotLibrary };
     const figure = Plot.plot({
-      width: 640,
+      width: 700,
       height: 340,
       marginLeft: 56,
-      marginRight: 150,
+      marginRight: 190,
       style: { background: 'white', color: '#222', fontFamily: 'system-ui, sans-serif', fontSize: '12px' },
       x: { type: 'log', base: 2, label: x, ticks: [...new Set(points.map((p) => p.x))], tickFormat: String, inset: 12 },
       y: { label: y, grid: true, zero: true },
       color: { scheme: 'Observable10' },
       marks: [
         Plot.line(reference, { x: 'x', y: 'y', stroke: '#777', strokeDasharray: '4 3' }),
-        Plot.text(reference.slice(-1), { x: 'x', y: 'y', text: 'series', textAnchor: 'start', dx: 8, fill: '#555' }),
+        Plot.text(reference.slice(0, 1), {
+          x: 'x',
+          y: 'y',
+          text: 'series',
+          textAnchor: 'start',
+          dx: 6,
+          dy: -14,
+          fill: '#555',
+        }),
         Plot.ruleX(points, { x: 'x', y1: 'low', y2: 'high', stroke: 'series' }),
         Plot.line(points, { x: 'x', y: 'y', stroke: 'series' }),
         Plot.dot(points, { x: 'x', y: 'y', fill: 'series', symbol: 'series', r: 3.5 }),
@@ -140,11 +147,10 @@ const plots: Bench = {
       ...decodeDrawings(await load('decode', decodeFile)),
       ...iterationDrawings(await load('iteration', iterationFile)),
     ];
-    const { resolve } = createRequire(`${process.cwd()}/package.json`);
     await withChromium(async (browser) => {
       const page = await browser.newPage();
-      await page.addScriptTag({ path: resolve('d3/dist/d3.min.js') });
-      await page.addScriptTag({ path: resolve('@observablehq/plot/dist/plot.umd.min.js') });
+      await page.addScriptTag({ path: 'node_modules/d3/dist/d3.min.js' });
+      await page.addScriptTag({ path: 'node_modules/@observablehq/plot/dist/plot.umd.min.js' });
       for (const drawing of drawings) {
         await writeFile(`${FOLDER}/${drawing.file}.svg`, `${await draw(page, drawing)}\n`);
         run.note(`${FOLDER}/${drawing.file}.svg`);
