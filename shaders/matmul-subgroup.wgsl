@@ -1,23 +1,23 @@
-// y = x W (+ bias) (+ residual or what y held) (then relu), the weights handed round the subgroup. W is [in, out], row-major.
+// y = x W + bias (+ residual) (then relu), the weights handed round the subgroup. W is [in, out], row-major.
 //
-// binding  name      shape             type   access
-// 0        x         [rows, k4]        vec4f  read
-// 1        w         [4 k4, m4]        vec4f  read
-// 2        bias      [m4]              vec4f  read        read with flag 1
-// 3        residual  [rows, m4]        vec4f  read        read with flag 2; any array otherwise
-// 4        y         [rows, m4]        vec4f  read/write  read with flag 4
-// 5        params    24 bytes          -      uniform     u32 at 0 rows, 4 k4, 8 m4, 12 flags (1 bias, 2 residual, 4
-//                                                         accumulate, 8 relu), 16 column tiles, 20 workgroups per grid line
+// binding  name      shape       type   access
+// 0        x         [rows, k4]  vec4f  read
+// 1        w         [4 k4, m4]  vec4f  read
+// 2        bias      [m4]        vec4f  read
+// 3        residual  [rows, m4]  vec4f  read     read with flag 1; any array otherwise
+// 4        y         [rows, m4]  vec4f  write
+// 5        params    24 bytes    -      uniform  u32 at 0 rows, 4 k4, 8 m4, 12 flags (1 residual, 2 relu), 16 column tiles,
+//                                                20 workgroups per grid line
 //
-// Written before this text: the directives of subgroups; LANES of a workgroup, SHARE lanes that load different weights (4 or 8, at most the
-// subgroup's size; the other lanes load the same again).
+// Written before this text: the directives of subgroups; LANES of a workgroup, SHARE lanes that load different weights (4
+// or 8, at most the subgroup's size; the other lanes load the same again).
 // Workgroup: LANES lanes; a lane computes 4 rows x 16 columns in registers, all lanes the same columns. Of a step's 16
 // weight vectors each lane loads 16 / SHARE, and the rest comes from its neighbours. Software adapters spend their time in
 // loads, lane by lane; a shuffle is one instruction: 1.7 times the rate of matmul.wgsl (docs/performance.md). Limits: 5
 // storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
-// Numerics: float32, input features in order, four at a time (a sum waits in memory, not in registers); a row's result does not depend on the rows around it. NaN passes through,
-// also through relu, which keeps what is not below zero. Oracle: test/oracle/transformer.ts, 1e-5 relative to the sum of
-// absolute products.
+// Numerics: float32, input features in order, four at a time (a sum waits in memory, not in registers); a row's result does
+// not depend on the rows around it. NaN passes through, also through relu, which keeps what is not below zero. Oracle:
+// test/oracle/transformer.ts, 1e-5 relative to the sum of absolute products.
 
 struct Params {
   rows: u32,
@@ -30,10 +30,8 @@ struct Params {
 
 const COLUMNS = 4u;
 const LOADS = 16u / SHARE;
-const BIAS = 1u;
-const RESIDUAL = 2u;
-const ACCUMULATE = 4u;
-const RELU = 8u;
+const RESIDUAL = 1u;
+const RELU = 2u;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<storage, read> w: array<vec4f>;
@@ -44,15 +42,9 @@ const RELU = 8u;
 
 fn store(row: u32, column: u32, product: vec4f) {
   let at = row * params.m4 + column;
-  var result = product;
-  if ((params.flags & BIAS) != 0u) {
-    result += bias[column];
-  }
+  var result = product + bias[column];
   if ((params.flags & RESIDUAL) != 0u) {
     result += residual[at];
-  }
-  if ((params.flags & ACCUMULATE) != 0u) {
-    result += y[at];
   }
   if ((params.flags & RELU) != 0u) {
     result = select(result, vec4f(), result < vec4f());

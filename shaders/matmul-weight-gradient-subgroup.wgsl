@@ -171,8 +171,9 @@ fn main(
     a17 = a27;
     a27 = a37;
   }
-  // The lanes of the first input tile hold the sums of dy by column: lane `share` those of its columns.
-  if ((tile % tiles) / params.column_tiles == 0u && lane.x < SHARE) {
+  // The lanes of the first input tile hold the sums of dy by column: lane `share` of a subgroup those of its columns. Several
+  // subgroups of a workgroup write the same.
+  if ((tile % tiles) / params.column_tiles == 0u && subgroup_lane < SHARE) {
     for (var i = 0u; i < LOADS; i++) {
       let at = column + i * SHARE + share;
       if (at < params.m4) {

@@ -56,22 +56,23 @@ export interface KernelReport {
 }
 
 const name = v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/));
-const whole = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2 ** 40));
+const upTo = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
 const time = v.pipe(v.number(), v.finite(), v.minValue(0));
 
 const planSchema = v.strictObject({
   choices: v.record(name, name),
-  microBatchTokens: whole,
-  submitMacs: whole,
+  microBatchTokens: upTo(2 ** 20),
+  // The most that the autotune ever allows (bounds.ts): a plan from elsewhere must not ask for one endless submit.
+  submitMacs: upTo(2 ** 33),
 });
 
 const shapeSchema = v.strictObject({
-  vocabulary: whole,
-  dModel: whole,
-  layers: whole,
-  heads: whole,
-  mlp: whole,
-  positions: whole,
+  vocabulary: upTo(2 ** 20),
+  dModel: upTo(2 ** 20),
+  layers: upTo(2 ** 20),
+  heads: upTo(2 ** 20),
+  mlp: upTo(2 ** 20),
+  positions: upTo(2 ** 20),
   previousToken: v.boolean(),
 });
 

@@ -18,7 +18,7 @@ export function matmulSubgroup(shape: SubgroupShape): KernelDescriptor {
   };
 }
 
-const flags = { bias: 1, residual: 2, relu: 8 } as const;
+const flags = { residual: 1, relu: 2 } as const;
 
 /** As `encodeMatmul`, weights handed round the subgroup; they need no UNIFORM usage and no slack behind them. */
 export function encodeMatmulSubgroup(...[recorder, kernel, slices, sizes]: Parameters<typeof encodeMatmul>): void {
@@ -26,7 +26,7 @@ export function encodeMatmulSubgroup(...[recorder, kernel, slices, sizes]: Param
   const rowsOfGroup = SUBGROUP_TILE.rows * kernel.descriptor.lanes!;
   const columnTiles = Math.ceil(outputs / SUBGROUP_TILE.columns);
   const { workgroups, gridWidth } = groupGrid(Math.ceil(rows / rowsOfGroup) * columnTiles);
-  const which = flags.bias | (slices.residual ? flags.residual : 0) | (sizes.relu ? flags.relu : 0);
+  const which = (slices.residual ? flags.residual : 0) | (sizes.relu ? flags.relu : 0);
   recorder.dispatch(
     kernel,
     [slices.x, matrixSlice(slices.weight, inputs, outputs), slices.bias, slices.residual ?? slices.bias, slices.y],
