@@ -22,6 +22,19 @@ export function namesOption<T extends string>(
   });
 }
 
+/** The one name given to `--flag`. @throws `usage.bench` */
+export function nameOption<T extends string>(
+  run: Pick<BenchRun, 'options'>,
+  flag: string,
+  fallback: T,
+  choices: readonly T[],
+): T {
+  const text = run.options[flag] ?? fallback;
+  const found = choices.find((choice) => choice === text);
+  if (found === undefined) throw usageError(`Bad value for --${flag}`, `one of ${choices.join(', ')}`, text);
+  return found;
+}
+
 /** The whole numbers given to `--flag`, separated by commas. @throws `usage.bench` */
 export function integersOption(
   { options }: Pick<BenchRun, 'options'>,

@@ -325,7 +325,7 @@ class TrainerService implements TrainerApi {
     else this.early.push(notice);
   }
 
-  /** Takes a run for this tab and begins it. @throws LabError run.elsewhere */
+  /** Takes a run for this tab and begins it. @throws LabError run.elsewhere, bench.running */
   private async locked(runId: string, begin: (lock: Release) => Promise<void>): Promise<void> {
     const release = await holdRun(runId);
     this.lockedId = runId;
@@ -334,6 +334,8 @@ class TrainerService implements TrainerApi {
       this.lockedId = null;
     };
     try {
+      // Again, now that measurements see the run: one may have begun in another tab since the first look.
+      await requireNoBench();
       await begin(lock);
     } catch (thrown) {
       await lock();

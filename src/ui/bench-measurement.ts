@@ -27,11 +27,10 @@ export class BenchMeasurement extends EventTarget {
       const report = await this.api().bench(request, (progress) => {
         // A late message of a measurement that has ended.
         if (!this.active) return;
-        // What was measured before stays until there is something new to show.
-        const { report } = progress;
-        this.change({ progress, ...((report.product || report.rows.length > 0) && { report }) });
+        this.change({ progress });
+        this.show(progress.report);
       });
-      this.change({ report });
+      this.show(report);
     } catch (thrown) {
       this.change({ error: errorParts(thrown) });
     } finally {
@@ -46,6 +45,11 @@ export class BenchMeasurement extends EventTarget {
     await this.api()
       .cancelBench()
       .catch((thrown) => this.change({ error: errorParts(thrown) }));
+  }
+
+  /** What was measured before stays until there is something new to show. */
+  private show(report: BenchReport): void {
+    if (report.product || report.rows.length > 0 || report.problems.length > 0) this.change({ report });
   }
 
   dismiss(): void {

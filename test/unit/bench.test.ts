@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { integerOption, integersOption, namesOption } from '../../src/bench/arguments';
+import { integerOption, integersOption, nameOption, namesOption } from '../../src/bench/arguments';
 import { tableText } from '../../src/bench/table';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -13,11 +13,18 @@ describe('flags', () => {
   test('are lists of names and numbers', () => {
     expect(namesOption(run({ model: 'b,a' }), 'model', ['a', 'b', 'c'])).toEqual(['b', 'a']);
     expect(namesOption(run({}), 'model', ['a', 'b'])).toEqual(['a', 'b']);
+    expect(nameOption(run({ model: 'b' }), 'model', 'a', ['a', 'b'])).toBe('b');
+    expect(nameOption(run({}), 'model', 'a', ['a', 'b'])).toBe('a');
     expect(integersOption(run({ n: '1,64' }), 'n', [2], [1, 64])).toEqual([1, 64]);
     expect(integerOption(run({}), 'n', 5, [1, 9])).toBe(5);
   });
   test.each(['d', '', 'a,', 'toString'])('model "%s" is refused', (text) => {
     expect(() => namesOption(run({ model: text }), 'model', ['a'])).toThrow(
+      expect.objectContaining({ code: 'usage.bench' }),
+    );
+  });
+  test.each(['d', '', 'a,b', 'toString'])('of one name, "%s" is refused', (text) => {
+    expect(() => nameOption(run({ model: text }), 'model', 'a', ['a', 'b'])).toThrow(
       expect.objectContaining({ code: 'usage.bench' }),
     );
   });

@@ -14,7 +14,7 @@ import { type Spread, spreadOf } from '../../run/measure/rounds';
 import { type PresetName, presets } from '../../run/presets';
 import { loadBase } from '../../run/session';
 import { Trainer } from '../../run/trainer';
-import { integerOption, integersOption, namesOption } from '../arguments';
+import { integerOption, integersOption, nameOption } from '../arguments';
 import type { Bench } from '../bench';
 import { withDevice } from '../device';
 import { digits, spreadText } from '../table';
@@ -112,7 +112,7 @@ const iteration: Bench = {
     iterations: { help: 'measured iterations of each (default 5)' },
   },
   run(run) {
-    const [preset] = namesOption({ options: { preset: run.options.preset ?? 'quick' } }, 'preset', names);
+    const preset = nameOption(run, 'preset', 'quick', names);
     const counts = integersOption(run, 'episodes', [64, 128, 256, 512], [1, 4096]).sort((a, b) => a - b);
     const iterations = integerOption(run, 'iterations', 5, [1, 1000]);
     return withDevice(async (context, adapter) => {
@@ -123,7 +123,7 @@ const iteration: Bench = {
         const cost = await measure(
           context,
           adapter,
-          parseConfig({ ...presets[preset!].config, ...changes }),
+          parseConfig({ ...presets[preset].config, ...changes }),
           iterations,
         );
         run.note(`${episodes} episodes: ${spreadText(cost.ms)} ms, ${digits(cost.deviceBytes / 2 ** 20)} MiB`);

@@ -1,7 +1,7 @@
 /** Matrix products of the two models and larger ones; the best rate is this adapter's roofline. */
 import type { ProductVariant } from '../../gpu/kernels/products';
 import { bestOf, largeProducts, type ProductSizes, sweepProducts } from '../../run/measure/matmul-rate';
-import { namesOption } from '../arguments';
+import { nameOption, namesOption, usageError } from '../arguments';
 import type { Bench } from '../bench';
 import { withDevice } from '../device';
 import { spreadText } from '../table';
@@ -37,13 +37,14 @@ const matmul: Bench = {
     variant: { help: `${variants.join(', ')} (default each that the adapter can run)` },
   },
   run(run) {
-    const [sizes] = run.options.sizes === undefined ? ['all' as const] : namesOption(run, 'sizes', ['all', 'large']);
+    const sizes = nameOption(run, 'sizes', 'all', ['all', 'large'] as const);
     return withDevice(async (context, adapter) => {
-      const rates = await sweepProducts(context, sweeps[sizes!], {
+      const rates = await sweepProducts(context, sweeps[sizes], {
         variants: run.options.variant === undefined ? undefined : namesOption(run, 'variant', variants),
         onRate: (r) =>
           run.note(`${r.product} ${r.rows}×${r.inputs}×${r.outputs} ${r.variant}: ${spreadText(r.gflops)} GFLOP/s`),
       });
+      if (rates.length === 0) throw usageError('Nothing to measure', 'a --variant that this adapter can run', adapter);
       const best = bestOf(rates);
       return {
         adapter,

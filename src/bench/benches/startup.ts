@@ -11,7 +11,7 @@ import { LabError } from '../../core/errors';
 import { createWebGpuEngine } from '../../model/webgpu/engine';
 import { type MeasuredModel, measuredModelNames, measuredModels } from '../../run/measure/models';
 import { startDecode, startUpdate } from '../../run/measure/workloads';
-import { namesOption } from '../arguments';
+import { nameOption, namesOption } from '../arguments';
 import type { Bench } from '../bench';
 import { withDevice } from '../device';
 import { digits } from '../table';
@@ -78,9 +78,9 @@ const startup: Bench = {
   },
   async run(run) {
     if (run.options.here !== undefined) {
-      const [model] = namesOption(run, 'here', measuredModelNames);
-      const { adapter, times } = await measure(model!);
-      return { adapter, values: { model, times }, table: [heading, [model!, 'as it is', ...cells(times)]] };
+      const model = nameOption(run, 'here', 'quick', measuredModelNames);
+      const { adapter, times } = await measure(model);
+      return { adapter, values: { model, times }, table: [heading, [model, 'as it is', ...cells(times)]] };
     }
     const results: Partial<Record<MeasuredModel, { cold: Times; warm: Times }>> = {};
     let adapter = '';

@@ -37,11 +37,15 @@ export interface Product {
   readonly record: (recorder: Recorder, buffers: ProductBuffers, sizes: ProductSizes) => void;
 }
 
-/** Every product in every variant that the adapter can run. */
-export async function compileProducts(context: GpuContext): Promise<Product[]> {
+/** Every product in those of `variants` that the adapter can run; only these are compiled. */
+async function compileProducts(
+  context: GpuContext,
+  variants: readonly ProductVariant[] | undefined,
+): Promise<Product[]> {
   const reduce = await compileKernel(context, reducePartials);
   const products: Product[] = [];
   for (const [variant, descriptors] of productVariants(context.adapter)) {
+    if (variants && !variants.includes(variant)) continue;
     const [forward, input, partial] = await Promise.all([
       compileKernel(context, descriptors.matmul),
       compileKernel(context, descriptors['matmul-input-gradient']),
@@ -172,7 +176,7 @@ export async function sweepProducts(
 ): Promise<ProductRate[]> {
   const { variants, onRate = () => {} } = options;
   const bench = new ProductBench(context);
-  const products = (await compileProducts(context)).filter(({ variant }) => variants?.includes(variant) ?? true);
+  const products = await compileProducts(context, variants);
   const rates: ProductRate[] = [];
   for (const { rows, inputs, outputs } of sizes)
     for (const product of products) {
