@@ -10,6 +10,8 @@ export interface SummaryOptions {
   readonly junkForLost?: number;
   /** 0 to this many more junk words, uniform, at random places. */
   readonly junkMax?: number;
+  /** Facts keep the order they are given in. */
+  readonly ordered?: boolean;
   /** Most tokens of the text, the stop token not counted; the rest is cut off. */
   readonly maxTokens?: number;
 }
@@ -22,7 +24,7 @@ export interface SummaryOptions {
 export function lossySummary(facts: readonly string[], random: RandomStream, options: SummaryOptions): string {
   const { keep, junkForLost = 0.5, junkMax = 0, maxTokens = Number.POSITIVE_INFINITY } = options;
   const parts: string[] = [];
-  for (const fact of random.shuffle(facts)) {
+  for (const fact of options.ordered ? facts : random.shuffle(facts)) {
     if (random.uniform() < keep) parts.push(fact);
     else if (random.uniform() < junkForLost) parts.push(random.pick(noisePool));
   }

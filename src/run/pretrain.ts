@@ -69,9 +69,12 @@ export function cloneRate(recipe: Recipe, step: number): number {
 export async function pretrain(options: PretrainOptions): Promise<void> {
   const { engine, recipe, gate, onStep } = options;
   let tokens = 0;
+  const draw = recipe.corpus === undefined ? null : await corpusOf(recipe.corpus, options);
   for (let step = 0; step < recipe.steps; step++) {
     await gate();
-    const rollouts = await demonstrations(step, options);
+    const rollouts = draw
+      ? draw(step)
+      : await demonstrations(step * recipe.demonstrations, recipe.demonstrations, options);
     const rows = packRollouts(rollouts);
     tokens += rows.ids.length;
     const zeros = new Float32Array(rows.trainable.length);
@@ -95,23 +98,35 @@ export async function pretrain(options: PretrainOptions): Promise<void> {
   }
 }
 
-/** Demonstrations of one step; the last ones are played in twice the window. */
-async function demonstrations(step: number, options: PretrainOptions): Promise<Rollout[]> {
+/** Plays the corpus; returns who takes one step's share of it: every demonstration once a pass, in a new order each time. */
+async function corpusOf(size: number, options: PretrainOptions): Promise<(step: number) => Rollout[]> {
+  const { recipe, seed } = options;
+  const all = await demonstrations(0, size, options);
+  const perPass = Math.floor(size / recipe.demonstrations);
+  let order: Rollout[] = [];
+  return (step) => {
+    const at = step % perPass;
+    if (at === 0) order = new RandomStream(seed, 'shuffle', step / perPass).shuffle(all);
+    return order.slice(at * recipe.demonstrations, (at + 1) * recipe.demonstrations);
+  };
+}
+
+/** Demonstrations of the tasks from a number on; of each step's worth the last ones are played in twice the window. */
+async function demonstrations(from: number, count: number, options: PretrainOptions): Promise<Rollout[]> {
   const { recipe, seed, pool, gate } = options;
   const config = recipeConfig(recipe);
   const wide: RunConfig = { ...config, window: 2 * config.window };
-  const count = recipe.demonstrations;
-  const from = step * count;
-  const wideFrom = Math.round(count * (1 - recipe.wideShare));
+  const wideFrom = Math.round(recipe.demonstrations * (1 - recipe.wideShare));
   const streams = Array.from({ length: count }, (_, i) => new RandomStream(seed, 'demonstration', from + i));
   const setups = drawTasks(config, seed, 'train', from, count).map((task, i) =>
-    setupOf(task, i, i < wideFrom ? config : wide),
+    setupOf(task, i, i % recipe.demonstrations < wideFrom ? config : wide),
   );
   return playScripted(setups, pool, gate, {
     ...expert,
     summarise: (facts, i) =>
       lossySummary(facts, streams[i]!, {
         keep: recipe.keep,
+        ordered: recipe.ordered ?? false,
         junkMax: recipe.junkMax,
         // The stop token must be inside what is sampled, or it would never be learned.
         maxTokens: config.summaryCap - 2,

@@ -13,6 +13,10 @@ export interface Recipe {
   readonly steps: number;
   /** Demonstrations per step. */
   readonly demonstrations: number;
+  /** Demonstrations played once and then drawn from, pass by pass; left out: new ones at every step. */
+  readonly corpus?: number;
+  /** Facts stand in the tracker's order; left out: in random order, which takes longer to learn where facts are many. */
+  readonly ordered?: boolean;
   /** Adam peak rate; warm-up over 30 steps, decay to 5 % over the last 30 %. */
   readonly learningRate: number;
   /** Probability that a summary keeps a fact. */
