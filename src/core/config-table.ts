@@ -166,9 +166,9 @@ export const configTable = {
   base: choice(
     'model',
     'Base policy',
-    ['chain-small', 'chain-verbose', 'random'],
+    ['chain-small', 'chain-verbose', 'terminal-small', 'code-small', 'terminal-large', 'code-large', 'random'],
     'chain-small',
-    'Warm-started checkpoint the run begins from. chain-small and chain-verbose have seen chains only, not the other task families. random = freshly initialised (learns nothing in reasonable time).',
+    'Warm-started checkpoint the run begins from. chain-small and chain-verbose have seen chains only, the others their suite; small: d 32, 2 layers, large: d 64, 2 layers. random = freshly initialised (learns nothing in reasonable time).',
   ),
   dModel: integer('model', 'Width', 32, 8, 512, 'Residual width d. Must equal the base checkpoint’s.'),
   layers: integer('model', 'Layers', 1, 1, 12, 'Transformer blocks.'),

@@ -3,7 +3,7 @@
  * `lab pretrain <name>` reproduces the file.
  */
 import type { PartialConfig } from '../core/config';
-import { tinyContext } from './presets';
+import { suiteContext, tinyContext } from './presets';
 
 export interface Recipe {
   readonly title: string;
@@ -29,6 +29,21 @@ export interface Recipe {
   readonly copyInit: 0 | 1 | 2;
 }
 
+/** Both suites, both sizes: the bases of the shipped experiments. */
+const suiteRecipe = {
+  steps: 2000,
+  demonstrations: 16,
+  corpus: 4096,
+  ordered: true,
+  learningRate: 0.003,
+  keep: 0.6,
+  junkMax: 0,
+  wideShare: 0.15,
+  copyInit: 2,
+} as const;
+const small = { ...suiteContext, layers: 2 } as const;
+const large = { ...suiteContext, layers: 2, dModel: 64, mlp: 128 } as const;
+
 export const recipes = {
   'chain-small': {
     title: 'Chain, concise summaries',
@@ -52,6 +67,18 @@ export const recipes = {
     wideShare: 0.15,
     copyInit: 2,
   },
+  'terminal-small': {
+    ...suiteRecipe,
+    title: 'Terminal suite, small policy',
+    config: { ...small, suite: 'terminal' },
+  },
+  'code-small': { ...suiteRecipe, title: 'Code suite, small policy', config: { ...small, suite: 'code' } },
+  'terminal-large': {
+    ...suiteRecipe,
+    title: 'Terminal suite, larger policy',
+    config: { ...large, suite: 'terminal' },
+  },
+  'code-large': { ...suiteRecipe, title: 'Code suite, larger policy', config: { ...large, suite: 'code' } },
 } as const satisfies Record<string, Recipe>;
 
 export type RecipeName = keyof typeof recipes;
