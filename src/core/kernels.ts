@@ -59,7 +59,8 @@ const name = v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/));
 const upTo = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
 const time = v.pipe(v.number(), v.finite(), v.minValue(0));
 
-const planSchema = v.strictObject({
+/** A plan inside a larger file. */
+export const kernelPlanSchema = v.strictObject({
   choices: v.record(name, name),
   microBatchTokens: upTo(2 ** 20),
   // The most that the autotune ever allows (bounds.ts): a plan from elsewhere must not ask for one endless submit.
@@ -78,7 +79,7 @@ const shapeSchema = v.strictObject({
 
 const reportSchema = v.strictObject({
   shape: shapeSchema,
-  plan: planSchema,
+  plan: kernelPlanSchema,
   trials: v.pipe(
     v.array(
       v.strictObject({
@@ -112,12 +113,17 @@ function parse<T>(schema: v.GenericSchema<unknown, T>, raw: unknown, what: strin
 
 /** A plan from a file or a database. @param where for the error @throws `kernels.bad` */
 export function parseKernelPlan(raw: unknown, where: string): KernelPlan {
-  return parse(planSchema, raw, 'The stored choice of kernels is damaged', where);
+  return parse(kernelPlanSchema, raw, 'The stored choice of kernels is damaged', where);
 }
 
 /** A part of a plan, as a user writes it; what is left out keeps its default. @throws `kernels.bad` */
 export function parsePartialPlan(raw: unknown, where: string): Partial<KernelPlan> {
-  const { microBatchTokens, submitMacs, choices } = parse(v.partial(planSchema), raw, 'Bad choice of kernels', where);
+  const { microBatchTokens, submitMacs, choices } = parse(
+    v.partial(kernelPlanSchema),
+    raw,
+    'Bad choice of kernels',
+    where,
+  );
   return {
     ...(choices && { choices }),
     ...(microBatchTokens !== undefined && { microBatchTokens }),

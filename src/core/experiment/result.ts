@@ -1,0 +1,113 @@
+/** Results of cells and of whole experiments: untrusted JSON in, checked values out; and how their numbers are rounded. */
+import * as v from 'valibot';
+import { LabError } from '../errors';
+import { kernelPlanSchema } from '../kernels';
+import type { EvalSummary } from '../protocol';
+import { between, count, fault, finite, kebab, list, parseWith, settings } from './parse';
+import { parseExperiment } from './schema';
+import type { CellResult, ExperimentResults } from './types';
+
+const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
+const orNull = <T>(schema: v.GenericSchema<unknown, T>) => v.nullable(schema);
+const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
+/** Most iterations of a run, as in the config table. */
+const series = <T>(item: v.GenericSchema<unknown, T>) => list(item, 0, 10_000);
+
+const summarySchema: v.GenericSchema<unknown, EvalSummary> = v.strictObject({
+  success: share,
+  episodes: count,
+  byCompactions: list(v.strictObject({ solved: count, episodes: count }), 0, 1000),
+  successNeedingCompaction: orNull(share),
+  meanTurns: finite,
+  meanCompactions: finite,
+  meanSummaryTokens: finite,
+  factRecall: orNull(share),
+});
+
+const curveSchema = v.strictObject({
+  envTokens: series(count),
+  trainSuccess: series(share),
+  factRecall: series(orNull(share)),
+  summaryTokens: series(orNull(finite)),
+  compactions: series(finite),
+  turns: series(finite),
+});
+
+const cellSchema = v.strictObject({
+  version: v.literal(1),
+  setup: kebab,
+  arm: kebab,
+  seed: between(1, 1000),
+  hash: v.pipe(v.string(), v.regex(/^[0-9a-f]{16}$/, '16 hexadecimal digits')),
+  config: settings,
+  command: text(2000),
+  adapter: text(500),
+  kernels: v.exactOptional(kernelPlanSchema),
+  build: text(100),
+  createdAt: v.union([v.literal(''), v.pipe(v.string(), v.isoTimestamp())], 'an ISO 8601 time, or nothing'),
+  elapsedMs: v.pipe(finite, v.minValue(0)),
+  iterations: count,
+  envTokens: count,
+  evaluation: v.strictObject({ comp: summarySchema, single: summarySchema, long: summarySchema }),
+  curve: orNull(curveSchema),
+  alarms: v.record(v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/)), count),
+});
+
+/**
+ * The result of one cell, from a file or a bundle.
+ * @param where for errors
+ * @throws `results.bad` naming the path of the first fault
+ */
+export function parseCellResult(input: unknown, where: string): CellResult {
+  const cell: CellResult = parseWith(cellSchema, input, { code: 'results.bad', what: 'Bad result of a cell', where });
+  for (const [mode, { byCompactions, episodes }] of Object.entries(cell.evaluation)) {
+    const total = byCompactions.reduce((n, bucket) => n + bucket.episodes, 0);
+    if (total !== episodes || byCompactions.some((bucket) => bucket.solved > bucket.episodes))
+      throw fault('results.bad', 'The episodes of an evaluation do not add up', `${where}, evaluation.${mode}`, {
+        expected: `${episodes} episodes in all, and no more solved than played`,
+        got: `${total} in byCompactions`,
+      });
+  }
+  const { curve, iterations } = cell;
+  const length = curve && Object.values(curve).find((values) => values.length !== iterations)?.length;
+  if (length !== null && length !== undefined)
+    throw fault('results.bad', 'The training curve is not as long as the training', `${where}, curve`, {
+      expected: `${iterations} iterations`,
+      got: String(length),
+    });
+  return cell;
+}
+
+/** A bundle as `lab collect` writes it. @throws LabError as above, and what `parseExperiment` throws */
+export function parseResults(input: unknown, where: string): ExperimentResults {
+  const bundle = parseWith(
+    v.strictObject({ version: v.literal(1), experiment: v.unknown(), cells: list(v.unknown(), 0, 20_000) }),
+    input,
+    { code: 'results.bad', what: 'Bad results of an experiment', where },
+  );
+  const experiment = parseExperiment(bundle.experiment, `${where}, experiment`);
+  const cells = bundle.cells.map((cell, i) => parseCellResult(cell, `${where}, cells.${i}`));
+  const keys = new Set<string>();
+  for (const { setup, arm, seed } of cells) {
+    const key = `${setup} ${arm} ${seed}`;
+    if (keys.has(key))
+      throw new LabError({
+        code: 'results.duplicate',
+        what: 'Two cells are the same setup, arm and seed',
+        where: `${where}, cells`,
+        expected: 'each once',
+        got: key,
+      });
+    keys.add(key);
+  }
+  return { version: 1, experiment, cells };
+}
+
+const digits = (most: number) => (_key: string, value: unknown) =>
+  typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(most)) : value;
+
+/** A copy with numbers as they are kept: six significant digits, four in curves. Whole numbers stay. */
+export function rounded(cell: CellResult): CellResult {
+  const curve = JSON.parse(JSON.stringify(cell.curve, digits(4)));
+  return { ...JSON.parse(JSON.stringify(cell, digits(6))), curve };
+}
