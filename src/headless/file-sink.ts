@@ -263,13 +263,3 @@ function parseLine(line: string, path: string, number: number): { iteration: num
     fix: 'Restore the file from a copy, or start a new run in another folder.',
   });
 }
-
-/** Keeps nothing: a run whose only output is its metrics. */
-export class NullSink implements Sink {
-  async saveHeader(): Promise<void> {}
-  async saveIteration(): Promise<void> {}
-  async saveStatus(): Promise<void> {}
-  async loadRun(): Promise<null> {
-    return null;
-  }
-}

@@ -106,8 +106,9 @@ export function parseResults(input: unknown, where: string): ExperimentResults {
 const digits = (most: number) => (_key: string, value: unknown) =>
   typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(most)) : value;
 
-/** A copy with numbers as they are kept: six significant digits, four in curves. Whole numbers stay. */
+/** A copy with outcomes as they are kept: six significant digits, four in curves. Whole numbers and settings stay. */
 export function rounded(cell: CellResult): CellResult {
   const curve = JSON.parse(JSON.stringify(cell.curve, digits(4)));
-  return { ...JSON.parse(JSON.stringify(cell, digits(6))), curve };
+  const evaluation = JSON.parse(JSON.stringify(cell.evaluation, digits(6)));
+  return { ...cell, evaluation, curve };
 }
