@@ -28,8 +28,8 @@ export const settings = v.pipe(
     const { values, issues } = parsePartialConfig(dataset.value);
     const [first] = issues;
     if (!first) return values;
-    const { what, where = 'config', expected, got = 'this', fix = '' } = first;
-    addIssue({ message: fix, label: `${what} (${where})`, expected: expected ?? 'a configuration', received: got });
+    const { what, where = 'config', expected = 'a configuration', got, fix = '' } = first;
+    addIssue({ message: fix, expected, received: got === undefined ? what : `${where} = ${got}` });
     return NEVER;
   }),
 );
@@ -43,6 +43,9 @@ export function fault(
 ) {
   return new LabError({ code, what, where, ...detail });
 }
+
+/** Actions of the schemas that have words for what they expect. */
+const worded: ReadonlySet<string> = new Set(['regex', 'not_values']);
 
 /**
  * @param what the fault in words, for anything but settings
@@ -58,13 +61,12 @@ export function parseWith<T>(
   if (result.success) return result.output;
   const [issue] = result.issues;
   const path = v.getDotPath(issue);
-  // `settings` puts its sentence where valibot has the validator's own name.
-  const ofSettings = issue.type === 'raw_transform';
+  const ofSettings = issue.type === 'raw_transform'; // the message says what mends it
   throw new LabError({
     code,
     what,
     where: path ? `${where}, ${path.slice(0, 200)}` : where,
-    expected: issue.expected ?? issue.message,
+    expected: worded.has(issue.type) ? issue.message : (issue.expected ?? issue.message),
     got: issue.received.slice(0, 80),
     ...(ofSettings && { fix: issue.message }),
   });

@@ -1,0 +1,73 @@
+/** A small experiment with every kind of arm, and a result of one of its cells. */
+import type { CellResult, Experiment } from '../../src/core/experiment/types';
+import type { EvalSummary } from '../../src/core/protocol';
+
+export const sampleExperiment: Experiment = {
+  version: 1,
+  id: 'sample',
+  title: 'Sample',
+  about: '',
+  seeds: 3,
+  warmStarts: 1,
+  shared: { iterations: 2, finalEvalEpisodes: 8, kernels: 'default' },
+  setups: [
+    { id: 'small', title: 'Small', config: {} },
+    { id: 'large', title: 'Large', config: { mlp: 128 } },
+  ],
+  arms: [
+    { id: 'full', title: 'Full', isolates: 'Nothing.', config: {} },
+    { id: 'masked', title: 'Masked', isolates: 'The summary loss.', config: { trainSummary: 'masked' } },
+    { id: 'base-policy', title: 'Base', isolates: 'Training.', config: {}, policy: 'base' },
+    { id: 'swap', title: 'Swap', isolates: 'The writer.', config: {}, policy: 'full', writer: 'writer' },
+    { id: 'writer', title: 'Writer', isolates: 'The entropy bonus.', config: { entropyCoef: 0.01 } },
+    { id: 'few', title: 'Few seeds', isolates: 'Nothing.', config: {}, seeds: 2 },
+  ],
+  claims: [
+    {
+      id: 'trained',
+      text: 'Training helps.',
+      left: { arm: 'full', outcome: 'comp' },
+      right: { arm: 'base-policy', outcome: 'comp' },
+    },
+  ],
+};
+
+const summary = (solved: number): EvalSummary => ({
+  success: solved / 8,
+  episodes: 8,
+  byCompactions: [
+    { solved: Math.min(solved, 4), episodes: 4 },
+    { solved: Math.max(0, solved - 4), episodes: 4 },
+  ],
+  successNeedingCompaction: Math.max(0, solved - 4) / 4,
+  meanTurns: 3.5,
+  meanCompactions: 0.5,
+  meanSummaryTokens: 6,
+  factRecall: null,
+});
+
+export const sampleResult: CellResult = {
+  version: 1,
+  setup: 'small',
+  arm: 'full',
+  seed: 1,
+  hash: '0123456789abcdef',
+  config: { iterations: 2, finalEvalEpisodes: 8, kernels: 'default' },
+  command: 'lab experiment sample.json --setups small --arms full --seeds 1',
+  adapter: 'none',
+  build: 'test',
+  createdAt: '2026-01-02T03:04:05.678Z',
+  elapsedMs: 1000,
+  iterations: 2,
+  envTokens: 2000,
+  evaluation: { comp: summary(6), single: summary(4), long: summary(5) },
+  curve: {
+    envTokens: [1000, 2000],
+    trainSuccess: [0.5, 0.625],
+    factRecall: [0.5, null],
+    summaryTokens: [6, null],
+    compactions: [0.5, 0],
+    turns: [3, 4],
+  },
+  alarms: { 'kl-limit': 1 },
+};
