@@ -191,6 +191,21 @@ export const configTable = {
     256,
     'Rollouts of the same task instance per iteration. Must be > 1 for the outcome advantage and divide the episodes.',
   ),
+  attempts: integer(
+    'rollout',
+    'Attempts',
+    1,
+    1,
+    8,
+    'Most attempts at a task: after a failure it is tried again in a fresh environment, as a rollout of its own. Episodes count tasks, not attempts; an evaluation counts a task as solved when any attempt solved it.',
+  ),
+  retryNote: choice(
+    'rollout',
+    'Note between attempts',
+    ['none', 'written'],
+    'written',
+    'written = after a failed attempt the policy writes a note, which stands before the next attempt and is trained by that one’s reward. none = attempts know nothing of each other.',
+  ),
   // Credit
   advantage: choice(
     'credit',

@@ -23,6 +23,9 @@ export const defaultConfig: RunConfig = Object.freeze(
 /** Tokens of the summary request q_sum. */
 export const SUMMARY_REQUEST_TOKENS = 1;
 
+/** Tokens of the request for a note between two attempts. */
+export const NOTE_REQUEST_TOKENS = 1;
+
 /** Smallest safe T_comp: one more action and observation, then the request and the summary, must fit. */
 export function smallestReserve(config: Pick<RunConfig, 'actionCap' | 'observationCap' | 'summaryCap'>): number {
   return config.actionCap + config.observationCap + SUMMARY_REQUEST_TOKENS + config.summaryCap;
@@ -168,6 +171,13 @@ export function checkRules(config: RunConfig): LabErrorParts[] {
     'The outcome advantage compares rollouts of one task instance',
     'at least 2',
     'Set groupSize, for example 8.',
+  );
+  rule(
+    config.advantage !== 'outcome' || config.attempts === 1,
+    'attempts',
+    'The outcome advantage compares rollouts that begin alike; later attempts begin with a note, and only after failures',
+    '1 with the outcome advantage',
+    'Set attempts to 1, or choose another advantage.',
   );
   const groups = config.episodes / config.groupSize;
   rule(

@@ -97,21 +97,40 @@ export function advantageBySegment(rollouts: readonly Rollout[]): number[] {
   return sums.map((sum, s) => sum / counts[s]!);
 }
 
-/** Success of held-out rollouts, also by the number of compactions each instance requires. */
-export function evalSummary(rollouts: readonly Rollout[]): EvalSummary {
-  const byCompactions: { solved: number; episodes: number }[] = [];
+/** Attempts at the same task, one list a task try: rollouts lie in that order, and an attempt after the first says so. */
+function taskTries(rollouts: readonly Rollout[]): Rollout[][] {
+  const tries: Rollout[][] = [];
   for (const rollout of rollouts) {
-    const required = rollout.compactionsRequired ?? 0;
+    const last = tries[tries.length - 1];
+    if (last && (rollout.attempt ?? 1) > 1) last.push(rollout);
+    else tries.push([rollout]);
+  }
+  return tries;
+}
+
+/**
+ * Success on held-out tasks, also by the number of compactions each instance requires. A task is solved when any attempt
+ * solved it; the means are over rollouts, of which a task has as many as attempts were made.
+ */
+export function evalSummary(rollouts: readonly Rollout[]): EvalSummary {
+  const tries = taskTries(rollouts);
+  const solved = tries.map((attempts) => attempts.some((r) => r.solved));
+  const byCompactions: { solved: number; episodes: number }[] = [];
+  tries.forEach(([first], t) => {
+    const required = first!.compactionsRequired ?? 0;
     while (byCompactions.length <= required) byCompactions.push({ solved: 0, episodes: 0 });
     const bucket = byCompactions[required]!;
     bucket.episodes++;
-    if (rollout.solved) bucket.solved++;
-  }
+    if (solved[t]) bucket.solved++;
+  });
   const long = byCompactions.slice(1);
   const longEpisodes = long.reduce((n, b) => n + b.episodes, 0);
   return {
-    success: mean(rollouts.map((r) => (r.solved ? 1 : 0))) ?? 0,
-    episodes: rollouts.length,
+    success: mean(solved.map(Number)) ?? 0,
+    episodes: tries.length,
+    ...(rollouts.some((r) => r.attempt !== undefined) && {
+      firstAttempt: mean(tries.map(([first]) => Number(first!.solved))) ?? 0,
+    }),
     byCompactions,
     successNeedingCompaction: longEpisodes === 0 ? null : long.reduce((n, b) => n + b.solved, 0) / longEpisodes,
     meanTurns: mean(rollouts.map((r) => r.steps.length)) ?? 0,

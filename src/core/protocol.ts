@@ -9,9 +9,11 @@ import type { Rollout } from './trajectory';
 
 /** Success on held-out tasks. */
 export interface EvalSummary {
-  /** Share of episodes solved. */
+  /** Share of episodes solved; where a task may be tried several times, an episode is all attempts at one task. */
   readonly success: number;
   readonly episodes: number;
+  /** Share solved at the first attempt; absent where there is only one. */
+  readonly firstAttempt?: number;
   /** Solved and total, by compactions the instance requires (index = compactions). */
   readonly byCompactions: readonly { readonly solved: number; readonly episodes: number }[];
   /** Success on instances that need at least one compaction; null when there is none. */

@@ -133,6 +133,7 @@ const rolloutSchema = v.pipe(
     solved: v.boolean(),
     fedTokens: count,
     killed: v.boolean(),
+    attempt: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
     segments: v.array(segmentSchema),
   }),
   v.transform(({ format: _format, ...rollout }): Rollout => rollout),

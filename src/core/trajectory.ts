@@ -70,4 +70,6 @@ export interface Rollout {
   readonly fedTokens: number;
   /** A wall-clock kill ended it; the run cannot be reproduced bit for bit. */
   readonly killed: boolean;
+  /** Number of the attempt at its task, from 1; absent where there is only one. */
+  readonly attempt?: number;
 }

@@ -31,7 +31,7 @@ const specialNames = [
   'resume', // the copied summary follows
   'trunc', // an observation was cut here
   'compact', // reserved: the policy asks for a compaction itself
-  'note', // reserved
+  'note', // request for a note after a failed attempt; in the next attempt's context, the note follows
   'glue', // no space between the words around it
   'spare0',
   'spare1',

@@ -31,6 +31,16 @@ export interface EpisodeSetup {
   /** See Rollout.compactionsRequired. */
   readonly compactionsRequired: number | null;
   readonly config: RunConfig;
+  /** See Rollout.attempt. */
+  readonly attempt?: number;
+  /** What the note before this attempt is written after; left out: the attempt begins without a note. */
+  readonly noteAfter?: LastContext | undefined;
+}
+
+/** Tokens of a context, of which the first `cached` lie in the cache slot of its episode. */
+export interface LastContext {
+  readonly ids: readonly number[];
+  readonly cached: number;
 }
 
 /** A step inside the current context, kept for the verbatim tail. */
@@ -69,6 +79,8 @@ export class Episode {
   private stepStart = 0;
   /** Where sampling began: the first index after the prompt or the summary request. */
   private sampleStart = 0;
+  /** The summary that is asked for is the note of docs/algorithm.md section 8. */
+  private writesNote: boolean;
   private readonly threshold: number;
   readonly turnLimit: number;
 
@@ -76,8 +88,13 @@ export class Episode {
     this.task = setup.task;
     this.threshold = compactThreshold(setup.config);
     this.turnLimit = setup.task.minTurns + setup.config.turnSlack;
-    this.begin([special.bos, ...this.taskText()]);
-    this.beforeAction();
+    const { noteAfter } = setup;
+    this.writesNote = noteAfter !== undefined;
+    if (noteAfter) {
+      this.begin(noteAfter.ids);
+      this.cached = noteAfter.cached;
+      this.need = 'summary';
+    } else this.start();
   }
 
   /** Tokens in the context now, |h|. */
@@ -90,11 +107,28 @@ export class Episode {
     return this.ids.slice(0, this.contextLength);
   }
 
+  /**
+   * The context as it stands at the end, without its oldest steps as far as the window would not hold `room` more tokens.
+   * @returns undefined where not even the beginning of the context leaves that room
+   */
+  lastContext(room: number): LastContext | undefined {
+    // An action that nothing was printed for, or a summary that was too long, comes after the last whole step.
+    const pieces = [...this.live.map((step) => step.ids), this.ids.slice(this.stepStart)];
+    const most = this.setup.config.window - room;
+    const surplus = this.ids.length - most;
+    let dropped = 0;
+    while (dropped < surplus && pieces.length > 0) dropped += pieces.shift()!.length;
+    if (dropped < surplus) return undefined;
+    if (dropped === 0) return { ids: this.ids, cached: this.cached };
+    const rest = pieces.flat();
+    return { ids: [...this.ids.slice(0, this.ids.length - dropped - rest.length), ...rest], cached: 0 };
+  }
+
   /** The decoding request of an `action` or `summary` need. */
   job(slot: number, fresh = false): DecodeJob {
     const { config } = this.setup;
     const summary = this.need === 'summary';
-    const prompt = summary ? special.sum : special.act;
+    const prompt = this.writesNote ? special.note : summary ? special.sum : special.act;
     this.append(prompt, 0);
     this.onTokens?.('context', [prompt]);
     this.sampleStart = this.ids.length;
@@ -124,7 +158,8 @@ export class Episode {
     if (result.ids[result.ids.length - 1] !== job.stop) this.append(job.stop, 0);
     this.onTokens?.(summary ? 'summary' : 'action', this.ids.slice(from));
     const content = this.ids.slice(from, -1);
-    if (summary) this.resume(content);
+    if (this.writesNote) this.startWith(content);
+    else if (summary) this.resume(content);
     else {
       this.command = decodeCommand(content);
       this.need = 'terminal';
@@ -199,7 +234,24 @@ export class Episode {
       solved: this.solved,
       fedTokens: this.fedTokens,
       killed: this.killed,
+      ...(this.setup.attempt !== undefined && { attempt: this.setup.attempt }),
     };
+  }
+
+  private start(): void {
+    this.begin([special.bos, ...this.taskText()]);
+    this.beforeAction();
+  }
+
+  /** The note's row is closed, and the attempt begins with the task and the note. */
+  private startWith(note: readonly number[]): void {
+    this.writesNote = false;
+    this.closeSegment('summary');
+    this.begin([special.bos, ...this.taskText(), special.note, ...note]);
+    // As after a compaction: the step that triggers the next one, and its summary, must fit.
+    if (this.setup.config.compaction !== 'none' && this.setup.config.window - this.ids.length < this.threshold)
+      this.finish('resume-too-long', 0);
+    else this.beforeAction();
   }
 
   private taskText(): number[] {

@@ -9,6 +9,7 @@ import { Turns } from '../core/turns';
 import type { TerminalPool } from '../env/pool';
 import type { DecodeJob, ModelRole, PolicyEngine } from '../model/engine';
 import { Episode, type EpisodeSetup } from './episode';
+import { firstAttempt, nextAttempt } from './retry';
 
 /** Called between waves; resolves when the run may go on, rejects to cancel. */
 export type Gate = () => Promise<void>;
@@ -33,18 +34,21 @@ export interface LockstepOptions {
   readonly seats?: number | undefined;
   /** Groups of seats that go in lockstep, each by itself. Default 1. */
   readonly groups?: number | undefined;
+  /** What follows an episode that has ended, in the same seat with a fresh terminal; default nothing. */
+  readonly follow?: ((episode: Episode) => Episode | undefined) | undefined;
 }
 
 /**
  * Runs episodes to their end. What they do depends neither on the number of terminal workers, nor on seats and groups: an
  * episode's tokens depend on itself alone.
- * @returns in the order of the episodes
+ * @returns in the order of the episodes, each with those that followed it right behind
  * @throws the first failure of any group, once no call of the others is pending
  */
 export async function runLockstep(episodes: readonly Episode[], options: LockstepOptions): Promise<Rollout[]> {
   const count = Math.min(options.seats ?? episodes.length, episodes.length);
   const groups = Math.max(1, Math.min(options.groups ?? 1, count));
   const waiting = episodes.map((episode, n) => ({ episode, n }));
+  const chains = episodes.map((episode) => [episode]);
   let next = 0;
   let fail: (reason: unknown) => void = () => {};
   const failure = new Promise<never>((_, reject) => {
@@ -56,7 +60,15 @@ export async function runLockstep(episodes: readonly Episode[], options: Lockste
     // A group that waits while paused must hear that another one failed.
     gate: () => Promise.race([failure, options.gate()]),
     next: () => waiting[next++],
-    onWave: () => options.onWave?.(episodes.filter((e) => e.need === 'nothing').length / Math.max(1, episodes.length)),
+    follow: (n, episode) => {
+      const following = options.follow?.(episode);
+      if (following) chains[n]!.push(following);
+      return following;
+    },
+    onWave: () => {
+      const ended = chains.filter((chain) => chain[chain.length - 1]!.need === 'nothing');
+      options.onWave?.(ended.length / Math.max(1, chains.length));
+    },
   };
   const ends = await Promise.allSettled(
     Array.from({ length: groups }, async (_, g) => {
@@ -71,27 +83,33 @@ export async function runLockstep(episodes: readonly Episode[], options: Lockste
     }),
   );
   if (ends.some((end) => end.status === 'rejected')) await failure;
-  return episodes.map((episode) => episode.result());
+  return chains.flat().map((episode) => episode.result());
 }
 
 interface Shared extends Pick<LockstepOptions, 'pool' | 'gate' | 'decide'> {
   /** The next episode that has no seat yet. */
   readonly next: () => Omit<Seat, 'env'> | undefined;
+  /** What comes after number n has ended. */
+  readonly follow: (n: number, episode: Episode) => Episode | undefined;
   readonly onWave: () => void;
 }
 
 /** Runs episodes on the given environments until there are no more. */
-async function runGroup(envs: readonly number[], { pool, gate, decide, next, onWave }: Shared): Promise<void> {
+async function runGroup(envs: readonly number[], shared: Shared): Promise<void> {
+  const { pool, gate, decide, next, follow, onWave } = shared;
   let free = envs;
   let active: readonly Seat[] = [];
+  let following: readonly Seat[] = [];
   for (;;) {
     await gate();
     onWave();
-    const joining = free.flatMap((env): Seat[] => {
+    const entering = free.flatMap((env): Seat[] => {
       const entry = next();
       return entry ? [{ ...entry, env }] : [];
     });
-    const seats = [...active, ...joining].filter(({ episode }) => episode.need !== 'nothing');
+    const joining = [...following, ...entering];
+    const taken = [...active, ...joining];
+    const seats = taken.filter(({ episode }) => episode.need !== 'nothing');
     if (seats.length === 0 && joining.length === 0) return;
     // Shells open while the model decides on the first commands.
     await settled([decide(seats), pool.open(joining.map(({ env, episode }) => ({ env, task: episode.task })))]);
@@ -106,8 +124,12 @@ async function runGroup(envs: readonly number[], { pool, gate, decide, next, onW
       episode.verify(shares[i]!);
     });
     active = seats.filter(({ episode }) => episode.need !== 'nothing');
-    const taken = new Set(active.map(({ env }) => env));
-    free = envs.filter((env) => !taken.has(env));
+    following = taken.flatMap((seat): Seat[] => {
+      const episode = seat.episode.need === 'nothing' ? follow(seat.n, seat.episode) : undefined;
+      return episode ? [{ ...seat, episode }] : [];
+    });
+    const kept = new Set([...active, ...following].map(({ env }) => env));
+    free = envs.filter((env) => !kept.has(env));
   }
 }
 
@@ -147,10 +169,13 @@ export function groupsFor(seats: number, workers: number): number {
   return Math.max(1, Math.min(GROUPS_PER_WORKER, Math.floor(most / per)) * per || most);
 }
 
-/** Rollouts of the policy, in the order of the setups. */
+/**
+ * Rollouts of the policy, in the order of the setups.
+ * @param setups one per task try; where a task may be tried again, its attempts lie one after the other in the result
+ */
 export async function rollOut(setups: readonly EpisodeSetup[], options: RolloutOptions): Promise<Rollout[]> {
   const { engine, config, summaryRole, pool, gate } = options;
-  const episodes = setups.map((setup) => new Episode(setup));
+  const episodes = setups.map((setup) => new Episode(firstAttempt(setup)));
   const onWave = options.observe?.(episodes);
   const seats = Math.min(options.seats ?? episodes.length, episodes.length);
   const roles: ModelRole[] = summaryRole === 'writer' ? ['policy', 'writer'] : ['policy'];
@@ -177,5 +202,6 @@ export async function rollOut(setups: readonly EpisodeSetup[], options: RolloutO
     onWave,
     seats,
     groups: options.groups ?? groupsFor(seats, pool.workers),
+    follow: nextAttempt,
   });
 }

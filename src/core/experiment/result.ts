@@ -16,6 +16,7 @@ const series = <T>(item: v.GenericSchema<unknown, T>) => list(item, 0, 10_000);
 const summarySchema: v.GenericSchema<unknown, EvalSummary> = v.strictObject({
   success: share,
   episodes: count,
+  firstAttempt: v.exactOptional(share),
   byCompactions: list(v.strictObject({ solved: count, episodes: count }), 0, 1000),
   successNeedingCompaction: orNull(share),
   meanTurns: finite,
