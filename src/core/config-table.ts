@@ -110,6 +110,15 @@ export const configTable = {
     'Whether a full context is replaced by a summary the policy writes (Eq. 7–9), or the rollout ends there.',
   ),
   window: integer('context', 'Window', 64, 24, 1024, 'Context budget C.', 'tokens'),
+  trainWindowScale: integer(
+    'context',
+    'Training window',
+    1,
+    1,
+    2,
+    'Training rollouts happen in this many times the window, for arms trained with more room; evaluations do not change.',
+    '× window',
+  ),
   compactThreshold: integer(
     'context',
     'Compact below',
@@ -170,6 +179,14 @@ export const configTable = {
     'chain-small',
     'Warm-started checkpoint the run begins from. chain-small and chain-verbose have seen chains only, the others their suite; small: d 32, 2 layers, large: d 64, 2 layers. random = freshly initialised (learns nothing in reasonable time).',
   ),
+  warmStart: integer(
+    'model',
+    'Warm start',
+    1,
+    1,
+    16,
+    'Which copy of the base: each was warm-started on its own, from another seed. Experiments spread their seeds over them.',
+  ),
   dModel: integer('model', 'Width', 32, 8, 512, 'Residual width d. Must equal the base checkpoint’s.'),
   layers: integer('model', 'Layers', 1, 1, 12, 'Transformer blocks.'),
   heads: integer('model', 'Heads', 4, 1, 16, 'Attention heads.'),
@@ -183,6 +200,15 @@ export const configTable = {
   // Rollout
   episodes: integer('rollout', 'Episodes', 64, 1, 4096, 'Training rollouts per iteration.'),
   iterations: integer('rollout', 'Iterations', 60, 1, 10000, 'PPO iterations.'),
+  envTokenBudget: integer(
+    'rollout',
+    'Token budget',
+    0,
+    0,
+    1_000_000_000,
+    'Training ends with the iteration in which this many tokens have been fed in training rollouts, so that arms with short and with long episodes are compared at the same cost; the learning rate then decays with the share that is spent. 0 = off.',
+    'tokens',
+  ),
   groupSize: integer(
     'rollout',
     'Group size',

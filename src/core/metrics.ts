@@ -7,6 +7,7 @@ export const metricHelp = {
   trainSuccess: 'Share of this iteration’s training rollouts in which every check of the verifier passed.',
   evalComp: 'Share of held-out episodes solved with compaction on, sampling at temperature 1.',
   evalSingle: 'Share of held-out episodes solved inside one window, compaction off.',
+  evalLong: 'Share of held-out episodes solved in twice the window, compaction off.',
   meanReturn: 'Mean terminal reward R of the training rollouts.',
   summaryTokens: 'Mean number of tokens the policy sampled per summary, stop token included.',
   compactions: 'Mean number of compactions per training rollout.',

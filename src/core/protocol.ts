@@ -83,6 +83,8 @@ export interface IterationRecord {
   readonly alarms: readonly Alarm[];
   readonly evalComp?: EvalSummary;
   readonly evalSingle?: EvalSummary;
+  /** In twice the window, compaction off: final evaluation only. */
+  readonly evalLong?: EvalSummary;
   readonly rolloutMs: number;
   readonly updateMs: number;
   readonly evalMs: number;

@@ -1,12 +1,13 @@
 /** Evaluation on held-out tasks: temperature 1, full softmax, the same tasks and draws each time. */
 import type { RunConfig } from '../core/config';
+import type { EvalMode } from '../core/experiment/types';
 import { evalSummary } from '../core/metrics';
 import type { EvalSummary } from '../core/protocol';
 import type { Rollout } from '../core/trajectory';
 import type { TerminalPool } from '../env/pool';
 import type { PolicyEngine } from '../model/engine';
 import { requiredCompactions, setupOf } from './expert';
-import { type Gate, rollOut } from './rollout';
+import { type Gate, type RolloutOptions, rollOut } from './rollout';
 import { drawTasks } from './tasks';
 
 export interface EvaluateOptions {
@@ -18,18 +19,30 @@ export interface EvaluateOptions {
   readonly gate: Gate;
   /** Compactions required by task index, kept between evaluations. */
   readonly required?: Map<number, number> | undefined;
+  /** Who writes summaries; left out: the frozen writer where the configuration has one, else the policy. */
+  readonly summaryRole?: RolloutOptions['summaryRole'] | undefined;
   readonly onProgress?: ((share: number) => void) | undefined;
 }
-
-/** How an evaluation treats the context: compaction on, or a single window. */
-export type EvalMode = 'comp' | 'single';
 
 /** Most episodes in flight; the next begins when one ends. Bounds memory; results do not depend on it. */
 const SEATS = 256;
 
-/** Configuration of an evaluation mode. */
+/** The configuration of training rollouts: their window may be larger than that of evaluations. */
+export function trainingConfig(config: RunConfig): RunConfig {
+  return { ...config, window: config.trainWindowScale * config.window };
+}
+
+/** What a mode is called in progress messages. */
+export const evalNames: Readonly<Record<EvalMode, string>> = {
+  comp: 'compaction on',
+  single: 'compaction off',
+  long: 'twice the window',
+};
+
+/** Configuration of an evaluation mode. With compaction on, an arm that trained without any writes summaries. */
 export function evalConfig(config: RunConfig, mode: EvalMode): RunConfig {
-  return { ...config, compaction: mode === 'comp' ? 'summary' : 'none' };
+  if (mode === 'comp') return config.compaction === 'none' ? { ...config, compaction: 'summary' } : config;
+  return { ...config, compaction: 'none', window: mode === 'long' ? 2 * config.window : config.window };
 }
 
 /**
@@ -39,12 +52,14 @@ export function evalConfig(config: RunConfig, mode: EvalMode): RunConfig {
 export async function evaluateRollouts(mode: EvalMode, options: EvaluateOptions): Promise<Rollout[]> {
   const { engine, pool, seed, episodes, gate, onProgress } = options;
   const config = evalConfig(options.config, mode);
-  const summaryRole = mode === 'comp' && config.trainSummary === 'frozen' ? 'writer' : 'policy';
+  const summaryRole = options.summaryRole ?? (config.trainSummary === 'frozen' ? 'writer' : 'policy');
   const tasks = drawTasks(config, seed, 'eval', 0, episodes);
-  const required = await requiredCompactions(tasks, config, pool, gate, options.required);
+  // A property of the task in the normal window, also where twice that is given.
+  const required = await requiredCompactions(tasks, options.config, pool, gate, options.required);
   const setups = tasks.map((task, i) => setupOf(task, i, config, required[i]!));
   const observe = onProgress ? () => onProgress : undefined;
-  const how = { engine, pool, config, seed, summaryRole, gate, observe, seats: SEATS } as const;
+  const role = mode === 'comp' ? summaryRole : 'policy';
+  const how = { engine, pool, config, seed, summaryRole: role, gate, observe, seats: SEATS } as const;
   return rollOut(setups, { ...how, purpose: 'evalSample' });
 }
 

@@ -43,13 +43,21 @@ export interface LearnOptions {
   readonly config: RunConfig;
   readonly seed: number;
   readonly iteration: number;
+  /** `trainingProgress` before the iteration. */
+  readonly progress: number;
   readonly gate: Gate;
   readonly onPhase: (phase: 'advantages' | 'update') => Promise<void>;
 }
 
-/** Learning rate of an iteration: linear decay that reaches `learningRateEnd` of the start after the last one. */
-export function learningRateAt(rate: number, config: RunConfig, iteration: number): number {
-  return rate * (1 - (1 - config.learningRateEnd) * (iteration / Math.max(1, config.iterations)));
+/** Share of a run that lies behind it: of its iterations, or of its token budget where that is nearer its end. */
+export function trainingProgress(config: RunConfig, iteration: number, envTokens: number): number {
+  const byIterations = iteration / Math.max(1, config.iterations);
+  return config.envTokenBudget === 0 ? byIterations : Math.max(byIterations, envTokens / config.envTokenBudget);
+}
+
+/** Learning rate at a share of the run: linear decay that reaches `learningRateEnd` of the start at its end. */
+export function learningRateAt(rate: number, config: RunConfig, progress: number): number {
+  return rate * (1 - (1 - config.learningRateEnd) * Math.min(1, progress));
 }
 
 /** Trains on the rollouts and writes values, advantages and targets into their segments. */
@@ -234,7 +242,7 @@ async function update(
   alarms: Alarm[],
   options: LearnOptions,
 ): Promise<{ policy: readonly UpdateStats[]; valueLoss: number }> {
-  const { config, engine, iteration, gate } = options;
+  const { config, engine, progress, gate } = options;
   const separate = config.critic === 'separate' && config.advantage !== 'outcome';
   const policy: UpdateStats[] = [];
   const critic: UpdateStats[] = [];
@@ -243,7 +251,7 @@ async function update(
     if (!stopped)
       for (const batch of batches(rows, tokens, options, epoch)) {
         await gate();
-        const rate = learningRateAt(config.learningRate, config, iteration);
+        const rate = learningRateAt(config.learningRate, config, progress);
         const stats = await engine.update('policy', batch, policyLoss(config), optimiser(config, rate));
         policy.push(stats);
         if (stats.nonFinite) {
@@ -301,12 +309,12 @@ async function criticPass(
   options: LearnOptions,
   most = Number.POSITIVE_INFINITY,
 ): Promise<UpdateStats[]> {
-  const { config, engine, gate, iteration } = options;
+  const { config, engine, gate, progress } = options;
   const done: UpdateStats[] = [];
   for (const batch of batches(rows, tokens, options, pass)) {
     if (done.length >= most) break;
     await gate();
-    const rate = learningRateAt(config.criticLearningRate, config, iteration);
+    const rate = learningRateAt(config.criticLearningRate, config, progress);
     const stats = await engine.update('critic', batch, loss, optimiser(config, rate));
     if (stats.nonFinite)
       alarms.push({ code: 'non-finite', message: 'A critic update held a NaN or an infinity and was not applied.' });

@@ -2,7 +2,7 @@
  * Drives many episodes: all that want tokens get them, all commands run, repeat. Groups of episodes take turns, so that one
  * decodes while the commands of others run.
  */
-import { positionsOf, type RunConfig } from '../core/config';
+import type { RunConfig } from '../core/config';
 import { type Purpose, randomKey } from '../core/rng';
 import type { Rollout } from '../core/trajectory';
 import { Turns } from '../core/turns';
@@ -174,12 +174,12 @@ export function groupsFor(seats: number, workers: number): number {
  * @param setups one per task try; where a task may be tried again, its attempts lie one after the other in the result
  */
 export async function rollOut(setups: readonly EpisodeSetup[], options: RolloutOptions): Promise<Rollout[]> {
-  const { engine, config, summaryRole, pool, gate } = options;
+  const { engine, summaryRole, pool, gate } = options;
   const episodes = setups.map((setup) => new Episode(firstAttempt(setup)));
   const onWave = options.observe?.(episodes);
   const seats = Math.min(options.seats ?? episodes.length, episodes.length);
   const roles: ModelRole[] = summaryRole === 'writer' ? ['policy', 'writer'] : ['policy'];
-  for (const role of roles) await engine.openSlots(role, seats, positionsOf(config));
+  for (const role of roles) await engine.openSlots(role, seats, engine.shape.positions);
   const key = randomKey(options.seed, options.purpose);
   // An engine takes one call at a time, also where the groups ask different models.
   const turns = new Turns();

@@ -10,8 +10,13 @@ import type { ModelShape } from '../model/parameters';
 import { readModel, requireFit } from './model-file';
 import { shapeOf } from './pretrain';
 
-/** Reads a file of public/bases by base name; null when there is none. */
+/** Reads a file of public/bases by its name without ending; null when there is none. */
 export type BaseLoader = (name: string) => Promise<Uint8Array | null>;
+
+/** Name of the file of a base's warm start, without ending. */
+export function baseName(base: string, warmStart: number): string {
+  return warmStart === 1 ? base : `${base}-${warmStart}`;
+}
 
 /** Base parameters that fit the configuration, and the shape they have. @throws LabError when missing or unfit */
 export async function loadBase(
@@ -21,8 +26,9 @@ export async function loadBase(
 ): Promise<{ shape: ModelShape; parameters: Float32Array }> {
   const wanted = shapeOf(config, VOCABULARY_SIZE);
   if (config.base === 'random') return { shape: wanted, parameters: initialParameters(wanted, seed, { copyInit: 0 }) };
-  const where = `bases/${config.base}.safetensors`;
-  const bytes = await load(config.base);
+  const name = baseName(config.base, config.warmStart);
+  const where = `bases/${name}.safetensors`;
+  const bytes = await load(name);
   if (!bytes)
     throw new LabError({
       code: 'base.missing',
@@ -30,7 +36,7 @@ export async function loadBase(
       where,
       expected: 'a file shipped with the site',
       got: 'nothing',
-      fix: `Run: npm run --silent lab -- pretrain ${config.base}`,
+      fix: `Run: npm run --silent lab -- pretrain ${config.base}${config.warmStart === 1 ? '' : ` --warm-start ${config.warmStart}`}`,
     });
   const file = readModel(bytes, where);
   requireFit(file.shape, wanted, where);

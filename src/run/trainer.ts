@@ -1,5 +1,6 @@
 /** The training loop: rollout → advantages → update → evaluate → save, as a state machine that can pause, step and stop. */
 import { errorParts } from '../core/errors';
+import type { EvalMode } from '../core/experiment/types';
 import { sameKernels } from '../core/kernels';
 import { advantageBySegment, factRecall, mean, meanSummaryTokens, stopShares } from '../core/metrics';
 import type {
@@ -20,8 +21,9 @@ import type { TerminalPool } from '../env/pool';
 import type { ModelRole, PolicyEngine } from '../model/engine';
 import { Control, Stopped } from './control';
 import type { EpisodeSetup } from './episode';
-import { type EvalMode, evaluate } from './evaluate';
-import { learn, learningRateAt } from './learn';
+import { evalNames, evaluate, trainingConfig } from './evaluate';
+import { learn, learningRateAt, trainingProgress } from './learn';
+import { expectedIterations, IterationClock } from './remaining';
 import { rollOut } from './rollout';
 import { drawTasks, trackerOf } from './tasks';
 import { metered, TimeAccount } from './timing';
@@ -38,6 +40,8 @@ export interface TrainerDependencies {
   readonly here: Pick<RunHeader, 'adapter' | 'build' | 'kernels'>;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
+  /** Compactions that held-out tasks require, where they are known; filled by evaluations. */
+  readonly required?: Map<number, number> | undefined;
 }
 
 /** How a run ended. */
@@ -48,6 +52,7 @@ export interface RunOutcome {
   readonly elapsedMs: number;
   readonly evalComp: EvalSummary | null;
   readonly evalSingle: EvalSummary | null;
+  readonly evalLong: EvalSummary | null;
 }
 
 /** One run. Create, then `run` once. */
@@ -59,17 +64,15 @@ export class Trainer {
   private note = '';
   private elapsedBefore = 0;
   private startedAt = 0;
-  private lastSaveAt = 0;
-  private iterationMs: number[] = [];
+  private clock: IterationClock | null = null;
   /** What the next record has to say besides its own alarms. */
   private pending: Alarm[] = [];
-  private readonly required = new Map<number, number>();
   private readonly control = new Control((mode) => {
     if (mode === 'stopped') return;
     this.setStatus(mode === 'paused' ? 'paused' : 'running');
   });
 
-  private readonly deps: TrainerDependencies;
+  private readonly deps: TrainerDependencies & { readonly required: Map<number, number> };
   private readonly time: TimeAccount;
   private readonly gate = () => this.time.during('pause', this.control.gate);
 
@@ -83,6 +86,7 @@ export class Trainer {
       ...deps,
       engine: metered(engine, this.time, 'gpu'),
       pool: metered(pool, this.time, 'terminal'),
+      required: deps.required ?? new Map(),
     };
   }
 
@@ -107,6 +111,7 @@ export class Trainer {
     const { sink } = this.deps;
     const { config, runId } = this.header;
     this.startedAt = this.deps.now();
+    this.clock = new IterationClock(this.startedAt);
     if (checkpoint) this.pending = this.movedHere();
     try {
       this.setStatus('preparing', 'loading the base policy');
@@ -114,7 +119,7 @@ export class Trainer {
       this.setStatus('running');
       await sink.saveStatus(runId, 'running');
       let last: IterationRecord | null = null;
-      while (this.iteration < config.iterations) last = await this.iterate();
+      while (trainingProgress(config, this.iteration, this.envTokens) < 1) last = await this.iterate();
       this.setStatus('finished');
       await sink.saveStatus(runId, 'finished');
       return this.outcome('finished', last);
@@ -153,6 +158,7 @@ export class Trainer {
       elapsedMs: this.elapsed(),
       evalComp: last?.evalComp ?? null,
       evalSingle: last?.evalSingle ?? null,
+      evalLong: last?.evalLong ?? null,
     };
   }
 
@@ -188,6 +194,7 @@ export class Trainer {
     const startedAt = now();
     this.time.take();
     const killsBefore = pool.kills;
+    const progress = trainingProgress(config, iteration, this.envTokens);
     await this.enter('rollout');
     const rollouts = await this.collect();
     this.envTokens += rollouts.reduce((n, r) => n + r.fedTokens, 0);
@@ -198,6 +205,7 @@ export class Trainer {
       config,
       seed,
       iteration,
+      progress,
       gate: this.gate,
       onPhase: (phase) => this.enter(phase),
     });
@@ -241,7 +249,7 @@ export class Trainer {
       advantageBySegment: advantageBySegment(rollouts),
       stops: stopShares(rollouts),
       policyTokens: result.policyTokens,
-      learningRate: learningRateAt(config.learningRate, config, iteration),
+      learningRate: learningRateAt(config.learningRate, config, progress),
       updateSkipped: stats === null,
       alarms: [...this.pending, ...result.alarms, ...killed],
       ...evals,
@@ -261,8 +269,7 @@ export class Trainer {
       critic: config.critic === 'separate' ? await this.getState('critic') : null,
       elapsedMs: this.elapsed(),
     });
-    this.lastSaveAt = now();
-    this.iterationMs.push(now() - startedAt);
+    this.clock?.lap(startedAt, now());
     this.deps.emit({ type: 'iteration', runId, record });
     this.report();
     return record;
@@ -288,7 +295,8 @@ export class Trainer {
   /** This iteration's training rollouts. */
   private async collect(): Promise<Rollout[]> {
     const { pool, engine, emit } = this.deps;
-    const { config, seed, runId } = this.header;
+    const { seed, runId } = this.header;
+    const config = trainingConfig(this.header.config);
     const { iteration } = this;
     const groups = config.episodes / config.groupSize;
     const tasks = drawTasks(config, seed, 'train', iteration * groups, groups);
@@ -324,11 +332,11 @@ export class Trainer {
     });
   }
 
-  private async evaluateIfDue(): Promise<{ evalComp?: EvalSummary; evalSingle?: EvalSummary }> {
-    const { engine, pool } = this.deps;
+  private async evaluateIfDue(): Promise<Pick<IterationRecord, 'evalComp' | 'evalSingle' | 'evalLong'>> {
+    const { engine, pool, required } = this.deps;
     const { config, seed } = this.header;
     const done = this.iteration + 1;
-    const final = done === config.iterations;
+    const final = trainingProgress(config, done, this.envTokens) >= 1;
     if (!final && (config.evalEvery === 0 || done % config.evalEvery !== 0)) return {};
     await this.enter('evaluate');
     const episodes = final ? config.finalEvalEpisodes : config.evalEpisodes;
@@ -340,13 +348,14 @@ export class Trainer {
         seed,
         episodes,
         gate: this.gate,
-        required: this.required,
-        onProgress: (share) =>
-          this.say(
-            `${mode === 'comp' ? 'compaction on' : 'compaction off'}: ${Math.round(share * 100)} % of ${episodes}`,
-          ),
+        required,
+        onProgress: (share) => this.say(`${evalNames[mode]}: ${Math.round(share * 100)} % of ${episodes}`),
       });
-    return { evalComp: await run('comp'), evalSingle: await run('single') };
+    return {
+      evalComp: await run('comp'),
+      evalSingle: await run('single'),
+      ...(final && { evalLong: await run('long') }),
+    };
   }
 
   private async enter(phase: TrainerPhase): Promise<void> {
@@ -370,12 +379,8 @@ export class Trainer {
 
   private report(): void {
     const { config, runId } = this.header;
-    // The last few iterations predict the next ones best: rollouts get shorter as the policy learns.
-    const recent = this.iterationMs.slice(-8);
-    const perIteration = mean(recent);
-    const inThisOne = this.deps.now() - (this.lastSaveAt || this.startedAt);
-    const remainingMs =
-      perIteration === null ? null : Math.max(0, perIteration * (config.iterations - this.iteration) - inThisOne);
+    const iterations = expectedIterations(config, this.iteration, this.envTokens);
+    const remainingMs = this.clock?.remaining(this.iteration, iterations, this.deps.now()) ?? null;
     this.deps.emit({
       type: 'progress',
       progress: {
@@ -383,7 +388,7 @@ export class Trainer {
         status: this.status,
         phase: this.status === 'finished' ? null : this.phase,
         iteration: this.iteration,
-        iterations: config.iterations,
+        iterations,
         note: this.note,
         elapsedMs: this.elapsed(),
         remainingMs: this.status === 'finished' ? 0 : remainingMs,

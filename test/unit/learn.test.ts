@@ -88,7 +88,15 @@ async function learnOnce(rollouts: Rollout[], partial: PartialConfig, answers: A
   } as unknown as PolicyEngine;
   const config = parseConfig({ episodes: rollouts.length, minibatches: 1, ...partial });
   const quiet = async () => {};
-  const result = await learn(rollouts, { engine, config, seed: 1, iteration: 0, gate: quiet, onPhase: quiet });
+  const result = await learn(rollouts, {
+    engine,
+    config,
+    seed: 1,
+    iteration: 0,
+    progress: 0,
+    gate: quiet,
+    onPhase: quiet,
+  });
   return { result, updates, scored };
 }
 

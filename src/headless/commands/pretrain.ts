@@ -7,7 +7,7 @@ import { evaluate } from '../../run/evaluate';
 import { writeModel } from '../../run/model-file';
 import { recipeConfig, shapeOf, pretrain as warmStart } from '../../run/pretrain';
 import { type Recipe, recipes } from '../../run/recipes';
-import { createEngine } from '../../run/session';
+import { baseName, createEngine } from '../../run/session';
 import type { Command } from '../command';
 import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
 import { didYouMean } from '../nearest';
@@ -17,12 +17,16 @@ import { requireReplaceableFile, writeAtomically } from '../targets';
 const pretrain: Command = {
   name: 'pretrain',
   summary: 'warm-start a base policy by cloning scripted demonstrations with lossy summaries',
-  usage: 'pretrain <recipe> [--seed N] [--steps n] [--out file] [--eval episodes] [--kernels …]',
+  usage: 'pretrain <recipe> [--warm-start k] [--seed N] [--steps n] [--out file] [--eval episodes] [--kernels …]',
   positionals: 1,
   options: {
-    seed: { type: 'string', help: 'seed of initialisation, tasks and demonstrations (default 1)' },
+    'warm-start': { type: 'string', help: 'number of the independent copy, 1 to 16 (default 1): seed and file name' },
+    seed: { type: 'string', help: 'seed of initialisation, tasks and demonstrations (default: the warm start)' },
     steps: { type: 'string', help: 'optimiser steps (default: the recipe’s)' },
-    out: { type: 'string', help: `checkpoint to write (default ${basesFolder}/<recipe>.safetensors)` },
+    out: {
+      type: 'string',
+      help: `checkpoint to write (default ${basesFolder}/<recipe>.safetensors, <recipe>-<k> for a later warm start)`,
+    },
     eval: { type: 'string', help: 'held-out episodes to evaluate at the end (default 512)' },
     kernels: kernelsOption,
   },
@@ -36,10 +40,11 @@ const pretrain: Command = {
       });
     const known: Recipe = recipes[name as keyof typeof recipes];
     const recipe: Recipe = { ...known, steps: args.integer('steps', known.steps, 1, 1_000_000) };
-    const seed = args.seed(1);
+    const copy = args.integer('warm-start', 1, 1, 16);
+    const seed = args.seed(copy);
     const episodes = args.integer('eval', 512, 1, 100_000);
     const config = recipeConfig(recipe);
-    const file = args.text('out') ?? join(basesFolder, `${name}.safetensors`);
+    const file = args.text('out') ?? join(basesFolder, `${baseName(name, copy)}.safetensors`);
     await requireReplaceableFile(file);
     const shape = shapeOf(config, VOCABULARY_SIZE);
     const request = await readKernels(args);
