@@ -104,6 +104,11 @@ export function parseResults(input: unknown, where: string): ExperimentResults {
   return { version: 1, experiment, cells };
 }
 
+/** The name of the cell that a result is of, see `Cell`. */
+export function resultName({ setup, arm, seed, hash }: CellResult): string {
+  return `${setup}--${arm}--seed-${seed}--${hash}`;
+}
+
 const digits = (most: number) => (_key: string, value: unknown) =>
   typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(most)) : value;
 

@@ -1,0 +1,43 @@
+/** What the commands about experiments share: their arguments. */
+import type { CellFilter } from '../../core/experiment/cells';
+import { parseExperiment } from '../../core/experiment/schema';
+import type { Experiment } from '../../core/experiment/types';
+import type { Arguments } from '../command';
+import { readJson } from '../runtime';
+import { shown } from '../system-error';
+
+/** An experiment file. @throws LabError file.…, experiment.…, config.… */
+export async function readExperiment(path: string): Promise<Experiment> {
+  return parseExperiment(await readJson('experiment file', path), shown(path));
+}
+
+/** `a,b` of an option; undefined when it is not given. */
+export function namesOf(args: Arguments, option: string): string[] | undefined {
+  return args.text(option)?.split(',').filter(Boolean);
+}
+
+function wholeNumbers(args: Arguments, option: string, pattern: RegExp, expected: string): number[] | undefined {
+  const text = args.text(option);
+  if (text === undefined) return undefined;
+  const found = pattern.exec(text);
+  if (found) return found.slice(1).filter(Boolean).map(Number);
+  throw args.usageError('usage.bad-value', `Bad value for --${option}`, { expected, got: JSON.stringify(text) });
+}
+
+/** `--seeds`, `--arms`, `--setups`. @throws usage.bad-value */
+export function filterOf(args: Arguments, experiment: Experiment): CellFilter {
+  const expected = `a or a..b, from 1 to ${experiment.seeds}`;
+  const range = wholeNumbers(args, 'seeds', /^(\d{1,4})(?:\.\.(\d{1,4}))?$/, expected);
+  const [first = 1, last = first] = range ?? [1, experiment.seeds];
+  if (first < 1 || last < first || last > experiment.seeds)
+    throw args.usageError('usage.bad-value', 'Bad value for --seeds', { expected, got: args.text('seeds') ?? '' });
+  return { seeds: [first, last], arms: namesOf(args, 'arms'), setups: namesOf(args, 'setups') };
+}
+
+/** `--shard i/n`. @throws usage.bad-value */
+export function shardOption(args: Arguments): readonly [index: number, of: number] {
+  const expected = 'i/n with 1 ≤ i ≤ n ≤ 1000';
+  const [index = 1, of = 1] = wholeNumbers(args, 'shard', /^(\d{1,4})\/(\d{1,4})$/, expected) ?? [];
+  if (index >= 1 && index <= of && of <= 1000) return [index, of];
+  throw args.usageError('usage.bad-value', 'Bad value for --shard', { expected, got: args.text('shard') ?? '' });
+}

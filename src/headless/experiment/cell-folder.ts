@@ -1,0 +1,117 @@
+/** A folder of cells: one result and one policy a cell, whole or not there. */
+import { existsSync } from 'node:fs';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorParts, formatError } from '../../core/errors';
+import type { Cell } from '../../core/experiment/cells';
+import { fault } from '../../core/experiment/parse';
+import { parseCellResult, resultName } from '../../core/experiment/result';
+import { parseExperiment } from '../../core/experiment/schema';
+import type { CellResult, Experiment } from '../../core/experiment/types';
+import type { PolicyStore } from '../../run/experiment/run-cell';
+import { readPolicy } from '../policy-file';
+import { readJson } from '../runtime';
+import { onFile, readBytes } from '../system-error';
+import { requireWritableFolder, writeAtomically } from '../targets';
+import { isAlive, takeClaim } from './claim';
+
+/** The experiment as it was last run in a folder; `lab collect` reads it. */
+const EXPERIMENT = 'experiment.json';
+
+export class CellFolder implements PolicyStore {
+  /** @param note told about files that are set aside */
+  constructor(
+    readonly path: string,
+    private readonly note: (text: string) => void,
+  ) {}
+
+  /** Makes the folder, keeps the experiment in it, and removes what a killed process left half written. @throws LabError file.… */
+  async prepare(experiment: Experiment): Promise<void> {
+    await requireWritableFolder(this.path);
+    for (const name of await readdir(this.path)) {
+      const pid = /\.(\d+)\.partial$/.exec(name)?.[1];
+      if (pid !== undefined && !isAlive(Number(pid))) await rm(join(this.path, name), { force: true });
+    }
+    await writeAtomically(join(this.path, EXPERIMENT), `${JSON.stringify(experiment, null, 1)}\n`);
+  }
+
+  /** The experiment that was last run here. @throws LabError file.… and what `parseExperiment` throws */
+  async experiment(): Promise<Experiment> {
+    const path = join(this.path, EXPERIMENT);
+    return parseExperiment(await readJson('experiment file', path), path);
+  }
+
+  /** File names of results, sorted. */
+  async resultNames(): Promise<string[]> {
+    const names = await onFile('The results cannot be read', this.path, 'a folder of cells', () => readdir(this.path));
+    return names.filter((name) => name.includes('--') && name.endsWith('.json')).sort();
+  }
+
+  /** A finished cell's result; null when there is none. A damaged file is named and set aside. */
+  async result(cell: Cell): Promise<CellResult | null> {
+    const path = this.resultPath(cell);
+    return existsSync(path) ? this.orAside(path, () => this.readResult(cell)) : null;
+  }
+
+  /** A finished cell's result. @throws LabError file.…, config.not-json, results.… */
+  async readResult(cell: Cell): Promise<CellResult> {
+    const path = this.resultPath(cell);
+    const result = parseCellResult(await readJson('result', path), path);
+    const found = resultName(result);
+    if (found !== cell.name)
+      throw fault('results.other-cell', 'The file holds the result of another cell', path, {
+        expected: cell.name,
+        got: found,
+      });
+    return result;
+  }
+
+  async saveResult(cell: Cell, result: CellResult): Promise<void> {
+    await writeAtomically(this.resultPath(cell), `${JSON.stringify(result)}\n`);
+  }
+
+  /** A trained cell's policy; null when there is none. A damaged file is named and set aside. */
+  async load(cell: string): Promise<Uint8Array | null> {
+    const path = this.policyPath(cell);
+    if (!existsSync(path)) return null;
+    return this.orAside(path, async () => {
+      const bytes = await readBytes('policy', path);
+      readPolicy(bytes, path);
+      return bytes;
+    });
+  }
+
+  async save(cell: string, bytes: Uint8Array): Promise<void> {
+    await writeAtomically(this.policyPath(cell), bytes);
+  }
+
+  /** Keeps others from computing a cell. @returns how to let it go; null when another process computes it */
+  claim(cell: Cell): Promise<(() => Promise<void>) | null> {
+    return takeClaim(join(this.path, `${cell.name}.running`));
+  }
+
+  private resultPath(cell: Cell): string {
+    return join(this.path, `${cell.name}.json`);
+  }
+  private policyPath(cell: string): string {
+    return join(this.path, `${cell}.safetensors`);
+  }
+
+  /** What `read` makes of a file. Where the file is at fault, it is moved aside, and the answer is null. */
+  private async orAside<T>(path: string, read: () => Promise<T>): Promise<T | null> {
+    try {
+      return await read();
+    } catch (thrown) {
+      const parts = errorParts(thrown);
+      if (parts.code.startsWith('file.')) throw thrown; // not its content: it cannot be read
+      let k = 1;
+      while (existsSync(`${path}.bad-${k}`)) k++;
+      await onFile('A damaged file cannot be set aside', path, 'a file that can be renamed', () =>
+        rename(path, `${path}.bad-${k}`),
+      );
+      const { fix: _, ...fault } = parts;
+      this.note(`set aside as ${path}.bad-${k}: ${formatError(fault)}`);
+      return null;
+    }
+  }
+}
