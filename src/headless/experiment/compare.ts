@@ -46,7 +46,12 @@ export interface Comparison {
 }
 
 /** @param all all recorded cells; those of the same setup and arm give the spread between seeds */
-export function compare(recorded: CellResult, got: CellResult, all: readonly CellResult[]): Comparison {
+export function compare(
+  recorded: CellResult,
+  got: CellResult,
+  all: readonly CellResult[],
+  predictionInterval: (values: readonly number[]) => { readonly low: number; readonly high: number },
+): Comparison {
   const found = differences(recorded, got);
   if (found.length === 0) return { ok: true, verdict: 'identical', faults: [] };
   const say = (value: unknown) => JSON.stringify(value) ?? 'nothing';
