@@ -16,12 +16,13 @@ export async function labProgram(): Promise<string> {
   return join(await headlessBuild(), 'lab.js');
 }
 
-/** @param stopAfter iterations after which the process gets SIGINT */
+/** @param stopAfter lines of output after which the process gets `signal` */
 export function runLab(
   program: string,
   words: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
   stopAfter = Number.POSITIVE_INFINITY,
+  signal: NodeJS.Signals = 'SIGINT',
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, ...words], { env });
@@ -29,7 +30,7 @@ export function runLab(
     let stderr = '';
     child.stdout.on('data', (chunk: Buffer) => {
       stdout += chunk;
-      if (stdout.split('\n').length > stopAfter) child.kill('SIGINT');
+      if (stdout.split('\n').length > stopAfter) child.kill(signal);
     });
     child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk;

@@ -3,6 +3,7 @@ import type { CellFilter } from '../../core/experiment/cells';
 import { parseExperiment } from '../../core/experiment/schema';
 import type { Experiment } from '../../core/experiment/types';
 import type { Arguments } from '../command';
+import { didYouMean } from '../nearest';
 import { readJson } from '../runtime';
 import { shown } from '../system-error';
 
@@ -11,9 +12,17 @@ export async function readExperiment(path: string): Promise<Experiment> {
   return parseExperiment(await readJson('experiment file', path), shown(path));
 }
 
-/** `a,b` of an option; undefined when it is not given. */
-export function namesOf(args: Arguments, option: string): string[] | undefined {
-  return args.text(option)?.split(',').filter(Boolean);
+/** Ids `a,b` of an option; undefined when it is not given. @throws usage.bad-value naming the first that is not there */
+function idsOf(args: Arguments, option: string, items: readonly { readonly id: string }[]): string[] | undefined {
+  const ids = args.text(option)?.split(',').filter(Boolean);
+  const known = items.map(({ id }) => id);
+  const unknown = ids?.find((id) => !known.includes(id));
+  if (unknown === undefined) return ids;
+  throw args.usageError('usage.bad-value', `Bad value for --${option}`, {
+    expected: known.join(' | '),
+    got: JSON.stringify(unknown.slice(0, 64)),
+    hint: didYouMean(unknown, known),
+  });
 }
 
 function wholeNumbers(args: Arguments, option: string, pattern: RegExp, expected: string): number[] | undefined {
@@ -31,7 +40,11 @@ export function filterOf(args: Arguments, experiment: Experiment): CellFilter {
   const [first = 1, last = first] = range ?? [1, experiment.seeds];
   if (first < 1 || last < first || last > experiment.seeds)
     throw args.usageError('usage.bad-value', 'Bad value for --seeds', { expected, got: args.text('seeds') ?? '' });
-  return { seeds: [first, last], arms: namesOf(args, 'arms'), setups: namesOf(args, 'setups') };
+  return {
+    seeds: [first, last],
+    arms: idsOf(args, 'arms', experiment.arms),
+    setups: idsOf(args, 'setups', experiment.setups),
+  };
 }
 
 /** `--shard i/n`. @throws usage.bad-value */
