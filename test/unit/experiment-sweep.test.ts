@@ -42,6 +42,7 @@ async function run({
   stopAfter = Number.POSITIVE_INFINITY,
   to = folder,
   list = cells,
+  replaced = '',
   meanwhile = async (_: Cell) => {},
 } = {}) {
   const ran: string[] = [];
@@ -52,10 +53,12 @@ async function run({
     signal: controller.signal,
     pollMs: 5,
     onProgress: () => {},
+    onOutdated: ({ name }) => notes.push(`outdated ${name}`),
     onDone: () => {
       if (ran.length >= stopAfter) controller.abort();
     },
     runner: {
+      isCurrent: async (_, { base }) => base === undefined || base !== replaced,
       run: async (cell) => {
         for (const needed of cell.dependsOn) expect(await to.load(needed.name)).not.toBeNull();
         ran.push(cell.name);
@@ -94,8 +97,10 @@ describe('sweep', () => {
       folder,
       signal: controller.signal,
       onProgress: () => {},
+      onOutdated: () => {},
       onDone: () => {},
       runner: {
+        isCurrent: async () => true,
         run: async () => {
           controller.abort();
           return null;
@@ -143,6 +148,21 @@ describe('sweep', () => {
     writeFileSync(file(full, 'safetensors'), 'x');
     expect((await run()).ran).toEqual([full?.name, swap?.name]);
     expect(existsSync(`${file(full, 'safetensors')}.bad-1`)).toBe(true);
+  });
+
+  test('a cell from a base that was replaced runs again, and so do the cells that need its policy', async () => {
+    await run();
+    const [full, swap] = [byArm('full'), byArm('swap')];
+    for (const cell of [full, swap]) {
+      const old = { ...JSON.parse(readFileSync(file(cell), 'utf8')), base: '0123456789abcdef' };
+      writeFileSync(file(cell), JSON.stringify(old));
+    }
+    expect((await run()).ran).toEqual([]);
+    const again = await run({ replaced: '0123456789abcdef' });
+    expect(again.ran).toEqual([full?.name, swap?.name]);
+    expect(notes.filter((note) => note.startsWith('outdated')).sort()).toEqual(
+      [full, swap].map((cell) => `outdated ${cell?.name}`).sort(),
+    );
   });
 
   test('what a killed process left half written goes, what a living one writes stays', async () => {

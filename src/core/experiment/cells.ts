@@ -73,10 +73,14 @@ function canonical(value: unknown): string {
   );
 }
 
-async function shortHash(content: unknown): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical(content)));
-  return Array.from(new Uint8Array(digest, 0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
+/** First 16 hexadecimal digits of SHA-256 of what an array holds. */
+export async function fingerprint({ buffer, byteOffset, byteLength }: ArrayBufferView): Promise<string> {
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength).slice();
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes), 0, 8);
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
+
+const hashOf = (content: unknown) => fingerprint(new TextEncoder().encode(canonical(content)));
 
 /**
  * Keys that decide the numbers: those that differ from the defaults, so that a key added to the table later, whose default
@@ -129,7 +133,7 @@ export async function cellsOf(experiment: Experiment, filter: CellFilter = {}): 
     const writer = arm.writer === undefined ? null : arm.writer === 'base' ? 'base' : await other(arm.writer);
     const config = cellConfig(experiment, setup, arm, seed);
     const name = (source: 'train' | 'base' | Cell | null) => (typeof source === 'object' ? source?.hash : source);
-    const hash = await shortHash({
+    const hash = await hashOf({
       version: HASH_VERSION,
       config: deciding(config),
       policy: name(policy),

@@ -34,17 +34,20 @@ const curveSchema = v.strictObject({
   turns: series(finite),
 });
 
+const hexadecimal = v.pipe(v.string(), v.regex(/^[0-9a-f]{16}$/, '16 hexadecimal digits'));
+
 const cellSchema = v.strictObject({
   version: v.literal(1),
   setup: kebab,
   arm: kebab,
   seed: between(1, 1000),
-  hash: v.pipe(v.string(), v.regex(/^[0-9a-f]{16}$/, '16 hexadecimal digits')),
+  hash: hexadecimal,
   config: settings,
   command: text(2000),
   adapter: text(500),
   kernels: v.exactOptional(kernelPlanSchema),
   build: text(100),
+  base: v.exactOptional(hexadecimal),
   createdAt: v.union([v.literal(''), v.pipe(v.string(), v.isoTimestamp())], 'an ISO 8601 time, or nothing'),
   elapsedMs: v.pipe(finite, v.minValue(0)),
   iterations: count,

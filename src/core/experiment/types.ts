@@ -98,6 +98,8 @@ export interface CellResult {
   readonly kernels?: KernelPlan;
   /** Version and commit. */
   readonly build: string;
+  /** Of the parameters of the base it began from, 16 hexadecimal digits: `hash` does not cover what is in that file. */
+  readonly base?: string;
   /** ISO 8601; a time field, as is elapsedMs: they alone may differ between equal runs. */
   readonly createdAt: string;
   readonly elapsedMs: number;

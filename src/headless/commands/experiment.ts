@@ -25,6 +25,9 @@ function reporter(args: Arguments) {
       lastAt = now;
       args.note(`  ${label(cell)}: ${note}`);
     },
+    onOutdated(cell: Cell) {
+      args.note(`${label(cell)}: computed from another base than the one that is there now; it runs again`);
+    },
     onDone(cell: Cell, result: CellResult, remaining: number) {
       ran++;
       const { comp, single, long } = result.evaluation;

@@ -7,9 +7,11 @@ import type { CellFolder } from './cell-folder';
 export interface SweepOptions {
   readonly cells: readonly Cell[];
   readonly folder: CellFolder;
-  readonly runner: Pick<CellRunner, 'run'>;
+  readonly runner: Pick<CellRunner, 'run' | 'isCurrent'>;
   readonly signal: AbortSignal;
   readonly onProgress: (cell: Cell, note: string) => void;
+  /** Told of a result that was computed from another base than the one that is there now; the cell runs again. */
+  readonly onOutdated: (cell: Cell) => void;
   readonly onDone: (cell: Cell, result: CellResult, remaining: number) => void;
   /** Time between two looks for a cell that another process computes, ms. */
   readonly pollMs?: number;
@@ -28,12 +30,18 @@ export interface SweepReport {
  * Cells that are still to do. A cell of which only the result is there counts as done unless one that needs its policy is
  * not.
  */
-async function unfinished(cells: readonly Cell[], folder: CellFolder): Promise<Set<Cell>> {
+async function unfinished(
+  cells: readonly Cell[],
+  { folder, runner, onOutdated }: Pick<SweepOptions, 'folder' | 'runner' | 'onOutdated'>,
+): Promise<Set<Cell>> {
   const open = new Set<Cell>();
   // Backwards: what depends on a cell comes after it.
   for (const cell of [...cells].reverse()) {
     const needed = cells.some((other) => open.has(other) && other.dependsOn.includes(cell));
-    if (!(await folder.result(cell)) || (needed && !(await folder.load(cell.name)))) open.add(cell);
+    const result = await folder.result(cell);
+    const current = result !== null && (await runner.isCurrent(cell, result));
+    if (result && !current) onOutdated(cell);
+    if (!current || (needed && !(await folder.load(cell.name)))) open.add(cell);
   }
   return open;
 }
@@ -57,7 +65,8 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
  */
 export async function sweep(options: SweepOptions): Promise<SweepReport> {
   const { cells, folder, runner, signal, onProgress, onDone, pollMs = 2000 } = options;
-  const open = await unfinished(cells, folder);
+  const open = await unfinished(cells, options);
+  const quiet = { ...options, onOutdated: () => {} }; // said once
   let ran = 0;
   const report = (): SweepReport => ({ ran, found: cells.length - ran - open.size, open: open.size });
   const blocked = (cell: Cell) => cell.dependsOn.some((other) => open.has(other));
@@ -70,7 +79,7 @@ export async function sweep(options: SweepOptions): Promise<SweepReport> {
       if (!release) continue;
       try {
         // Another process may have finished it since it was looked for.
-        if (!(await unfinished(withDependents(cell, open), folder)).has(cell)) {
+        if (!(await unfinished(withDependents(cell, open), quiet)).has(cell)) {
           open.delete(cell);
           progress = true;
           continue;
@@ -89,7 +98,7 @@ export async function sweep(options: SweepOptions): Promise<SweepReport> {
     if (progress) continue;
     if (![...open].some(blocked)) return report();
     await pause(pollMs, signal);
-    const still = await unfinished(cells, folder);
+    const still = await unfinished(cells, quiet);
     for (const cell of open) if (!still.has(cell)) open.delete(cell);
   }
 }

@@ -5,7 +5,7 @@
 import { nonDefault, type RunConfig } from '../../core/config';
 import { type ConfigName, configTable } from '../../core/config-table';
 import { LabError } from '../../core/errors';
-import type { Cell } from '../../core/experiment/cells';
+import { type Cell, fingerprint } from '../../core/experiment/cells';
 import { rounded } from '../../core/experiment/result';
 import type { CellResult, Curve, EvalMode } from '../../core/experiment/types';
 import type { KernelPlan } from '../../core/kernels';
@@ -103,10 +103,18 @@ export class CellRunner {
       adapter: machine.adapter,
       ...(kernels && { kernels }),
       build,
+      base: await fingerprint(base.parameters),
       createdAt: new Date().toISOString(),
       elapsedMs: Math.round(performance.now() - startedAt),
       ...outcome,
     });
+  }
+
+  /** Whether a result was computed from the base that is there now; true of one that does not say. */
+  async isCurrent({ config, seed }: Cell, { base }: CellResult): Promise<boolean> {
+    if (base === undefined) return true;
+    const { parameters } = await loadBase(config, seed, this.options.base);
+    return base === (await fingerprint(parameters));
   }
 
   /** Frees the device memory. Device and terminals stay open. */
