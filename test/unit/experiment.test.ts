@@ -27,6 +27,12 @@ describe('experiment file', () => {
     expect(parseExperiment(structuredClone(sampleExperiment))).toEqual(sampleExperiment);
   });
 
+  test('an arm may be called base where it is the base', async () => {
+    const named = parseExperiment({ ...sampleExperiment, arms: [...arms, { ...arms[2], id: 'base' }] });
+    const cells = await cellsOf(named, { arms: ['base'], seeds: [1, 1], setups: ['small'] });
+    expect(cells.map((cell) => [cell.policy, cell.dependsOn])).toEqual([['base', []]]);
+  });
+
   const arm = (changes: object) => ({ arms: [arms[0], { ...arms[1], ...changes }, ...arms.slice(2)] });
   const claim = (changes: object) => ({ claims: [{ ...claims[0], ...changes }] });
   test.each<[string, object, RegExp]>([
@@ -34,7 +40,8 @@ describe('experiment file', () => {
     ['an unknown key of an arm', arm({ polcy: 'base' }), /arms\.1\.polcy/],
     ['an id that is no file name', arm({ id: '../x' }), /arms\.1\.id/],
     ['an id with the separator of file names', arm({ id: 'a--b' }), /arms\.1\.id/],
-    ['a reserved id', arm({ id: 'base' }), /arms\.1\.id.*other than train and base/],
+    ['a reserved id', arm({ id: 'train' }), /arms\.1\.id.*other than train/],
+    ['an arm called base that is trained', arm({ id: 'base' }), /arm base, id.*policy train/],
     ['an id twice', arm({ id: 'full' }), /same id.*full/],
     ['an unknown setting', arm({ config: { windw: 3 } }), /arms\.1\.config.*windw/],
     ['a bad value', { shared: { ...shared, window: 'x' } }, /shared.*window/],

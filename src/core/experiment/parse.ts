@@ -45,7 +45,7 @@ export function fault(
 }
 
 /** Actions of the schemas that have words for what they expect. */
-const worded: ReadonlySet<string> = new Set(['regex', 'not_values']);
+const worded: ReadonlySet<string> = new Set(['regex', 'not_value']);
 
 /**
  * @param what the fault in words, for anything but settings

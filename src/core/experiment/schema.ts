@@ -14,7 +14,7 @@ const seeds = between(1, 1000);
 const setupSchema = v.strictObject({ id: kebab, title: sentence, config: settings });
 
 const armSchema = v.strictObject({
-  id: v.pipe(kebab, v.notValues(['train', 'base'], 'a name other than train and base, which name sources of policies')),
+  id: v.pipe(kebab, v.notValue('train', 'a name other than train, which names a source of policies')),
   title: sentence,
   isolates: sentence,
   config: settings,
@@ -98,6 +98,12 @@ function checkArm(experiment: Experiment, arm: Arm, where: string): void {
     throw fault('experiment.seeds', 'The arm has more seeds than the experiment', `${where}, seeds`, {
       expected: `at most ${experiment.seeds}`,
       got: String(arm.seeds),
+    });
+  if (arm.id === 'base' && (arm.policy !== 'base' || arm.writer !== undefined))
+    throw fault('experiment.base', 'Base names the untrained policy', `${where}, id`, {
+      expected: 'policy base and no writer in the arm of that name',
+      got: `policy ${arm.policy ?? 'train'}, writer ${arm.writer ?? 'none'}`,
+      fix: 'Give the arm another id.',
     });
   if (arm.writer === 'train')
     throw fault('experiment.writer', 'A writer is not trained', `${where}, writer`, {
