@@ -77,6 +77,11 @@ export class Arguments {
     this.io.out(`${JSON.stringify(value, plainArrays)}\n`);
   }
 
+  /** A result for people, on stdout, where a command offers one in place of JSON lines. */
+  say(text: string): void {
+    this.io.out(text);
+  }
+
   /** Progress for people, on stderr. */
   note(text: string): void {
     this.io.err(`${text}\n`);

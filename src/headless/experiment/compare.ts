@@ -1,6 +1,7 @@
 /** Whether a cell that was run again agrees with what was recorded. */
 import type { CellResult } from '../../core/experiment/types';
 import { sameKernels } from '../../core/kernels';
+import { predictionInterval } from './spread';
 
 /** Fields that say where and when, not what came out. */
 const provenance: ReadonlySet<string> = new Set(['command', 'createdAt', 'elapsedMs', 'build', 'adapter', 'kernels']);
@@ -46,12 +47,7 @@ export interface Comparison {
 }
 
 /** @param all all recorded cells; those of the same setup and arm give the spread between seeds */
-export function compare(
-  recorded: CellResult,
-  got: CellResult,
-  all: readonly CellResult[],
-  predictionInterval: (values: readonly number[]) => { readonly low: number; readonly high: number },
-): Comparison {
+export function compare(recorded: CellResult, got: CellResult, all: readonly CellResult[]): Comparison {
   const found = differences(recorded, got);
   if (found.length === 0) return { ok: true, verdict: 'identical', faults: [] };
   const say = (value: unknown) => JSON.stringify(value) ?? 'nothing';

@@ -1,0 +1,171 @@
+/** What the commands about experiments say to wrong arguments and files, and what `collect` makes of a folder; no device. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { cellsOf } from '../../src/core/experiment/cells';
+import { parseResults } from '../../src/core/experiment/result';
+import { compare } from '../../src/headless/experiment/compare';
+import { halfWidth, predictionInterval } from '../../src/headless/experiment/spread';
+import { runLab } from '../../src/headless/lab';
+import { sampleExperiment, sampleResult } from './experiment-samples';
+
+vi.mock('../../src/gpu/dawn', () => ({
+  dawnGpu: () => Promise.reject(new Error('the device was asked for')),
+}));
+vi.setConfig({ testTimeout: 30_000 }); // the first test loads a command's modules, on a busy machine
+
+const folder = mkdtempSync(join(tmpdir(), 'experiment-commands-'));
+const at = (name: string) => join(folder, name);
+beforeAll(async () => {
+  writeFileSync(at('sample.json'), JSON.stringify(sampleExperiment));
+  writeFileSync(at('bad.json'), JSON.stringify({ ...sampleExperiment, seeds: 0 }));
+  writeFileSync(at('empty.json'), JSON.stringify({ version: 1, experiment: sampleExperiment, cells: [] }));
+  mkdirSync(at('cells'));
+  writeFileSync(at('cells/experiment.json'), JSON.stringify(sampleExperiment));
+  for (const cell of await cellsOf(sampleExperiment, { setups: ['small'] })) {
+    const { setup, arm, seed, hash, name } = cell;
+    const result = { ...sampleResult, setup: setup.id, arm: arm.id, seed, hash, elapsedMs: seed };
+    writeFileSync(at(`cells/${name}.json`), JSON.stringify(result));
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** @param line `@` stands for the test's folder */
+async function lab(line: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const answer = { code: 0, stdout: '', stderr: '' };
+  answer.code = await runLab(line.replaceAll('@', folder).split(' '), {
+    signal: new AbortController().signal,
+    out: (text) => {
+      answer.stdout += text;
+    },
+    err: (text) => {
+      answer.stderr += text;
+    },
+    async *lines() {},
+  });
+  return answer;
+}
+const jsonLines = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+test.each([
+  ['experiment', 2, 'Missing experiment file'],
+  ['experiment @/none.json', 1, 'nothing at that path'],
+  ['experiment @/bad.json', 1, 'bad.json, seeds'],
+  ['experiment @/sample.json --seeds x', 2, 'a or a..b, from 1 to 3, got "x"'],
+  ['experiment @/sample.json --seeds 2..9', 2, 'a or a..b, from 1 to 3'],
+  ['experiment @/sample.json --seeds 3..2', 2, 'a or a..b, from 1 to 3'],
+  ['experiment @/sample.json --shard 3/2', 2, 'i/n with 1 ≤ i ≤ n'],
+  ['experiment @/sample.json --shard 0/2', 2, 'i/n with 1 ≤ i ≤ n'],
+  ['experiment @/sample.json --arms mask', 2, 'Did you mean "masked"?'],
+  ['experiment @/sample.json --setups nowhere', 2, 'small | large'],
+  ['experiment @/sample.json --out @/bad.json', 1, 'a file'],
+  ['collect @/nothing', 1, 'nothing at that path'],
+  ['collect @/bad.json', 1, 'Bad results'],
+  ['verify @/empty.json', 1, 'nothing to verify'],
+  ['verify @/empty.json --arms 0', 2, 'Bad value for --arms'],
+])('%s → %i', async (line, code, message) => {
+  const answer = await lab(line);
+  expect(answer.stderr).toContain(message);
+  expect(answer.code).toBe(code);
+  expect(answer.stderr).not.toContain('the device was asked for');
+});
+
+test('--list says what there is to do and what is done, and makes no folder', async () => {
+  const { stdout, code } = await lab('experiment @/sample.json --arms swap --seeds 2 --out @/unborn --list');
+  expect(code).toBe(0);
+  const lines = jsonLines(stdout);
+  expect(lines.map(({ name, done }) => [name.replace(/--[0-9a-f]+$/, ''), done])).toEqual(
+    ['small', 'large'].flatMap((setup) => ['full', 'writer', 'swap'].map((arm) => [`${setup}--${arm}--seed-2`, false])),
+  );
+  expect(readdirSync(folder)).not.toContain('unborn');
+});
+
+test('collect writes the same bytes whatever the folder or bundle they come from, and names what is missing', async () => {
+  const first = await lab('collect @/cells --out @/a.json --csv @/a.csv --json');
+  expect(first.code).toBe(0);
+  expect(jsonLines(first.stdout).at(-1)).toEqual({ done: true, cells: 17, missing: 17, ignored: 0 });
+  expect(first.stderr).toContain('missing: large swap seed 3');
+  await lab('collect @/a.json --out @/b.json --json');
+  const text = readFileSync(at('a.json'), 'utf8');
+  expect(readFileSync(at('b.json'), 'utf8')).toBe(text);
+  const { cells } = parseResults(JSON.parse(text), 'a.json');
+  expect(cells.map(({ arm, seed }) => `${arm} ${seed}`)).toEqual(
+    // In the order of the file, not in that of the cells.
+    ['full', 'masked', 'base-policy', 'swap', 'writer', 'few'].flatMap((arm) =>
+      (arm === 'few' ? [1, 2] : [1, 2, 3]).map((seed) => `${arm} ${seed}`),
+    ),
+  );
+  expect(text.split('\n').filter((line) => line.includes('"hash"'))).toHaveLength(17);
+  expect(readFileSync(at('a.csv'), 'utf8').trim().split('\n')).toHaveLength(18);
+});
+
+test('collect --strip-times blanks time fields and nothing else', async () => {
+  await lab('collect @/cells --out @/timed.json --json');
+  await lab('collect @/cells --out @/stripped.json --strip-times --json');
+  const [timed, stripped] = ['timed.json', 'stripped.json'].map((name) => JSON.parse(readFileSync(at(name), 'utf8')));
+  expect(stripped).not.toEqual(timed);
+  for (const cell of timed.cells) Object.assign(cell, { createdAt: '', elapsedMs: 0 });
+  expect(stripped).toEqual(timed);
+});
+
+test('collect leaves a damaged cell where it is, and names it', async () => {
+  const name = readdirSync(at('cells')).find((n) => n.includes('masked--seed-1'))!;
+  const text = readFileSync(at(`cells/${name}`), 'utf8');
+  writeFileSync(at(`cells/${name}`), text.slice(0, 50));
+  const { stdout, stderr, code } = await lab('collect @/cells --json');
+  expect([code, jsonLines(stdout).at(-1)]).toEqual([0, { done: true, cells: 16, missing: 18, ignored: 1 }]);
+  expect(stderr).toContain(name);
+  expect(readFileSync(at(`cells/${name}`), 'utf8')).toBe(text.slice(0, 50));
+  writeFileSync(at(`cells/${name}`), text);
+});
+
+test('a rerun is compared by every number on the same machine, by the spread of the seeds elsewhere', () => {
+  const { evaluation } = sampleResult;
+  const at = (success: number) => ({
+    ...sampleResult,
+    evaluation: { ...evaluation, comp: { ...evaluation.comp, success } },
+  });
+  const seeds = [sampleResult, { ...sampleResult, seed: 2 }];
+  const judge = (got: typeof sampleResult, all = seeds) => compare(sampleResult, got, all);
+
+  expect(judge({ ...sampleResult, createdAt: '', elapsedMs: 5, command: 'x' }).verdict).toBe('identical');
+  expect(judge(at(0.76))).toEqual({
+    ok: false,
+    verdict: 'different',
+    faults: ['evaluation.comp.success: recorded 0.75, got 0.76'],
+  });
+  expect(judge({ ...sampleResult, alarms: {} }).faults).toEqual(['alarms.kl-limit: recorded 1, got nothing']);
+  expect(judge({ ...sampleResult, curve: null }).faults).toHaveLength(1);
+  // Equal numbers are equal wherever they were computed.
+  expect(judge({ ...sampleResult, build: 'other' }).verdict).toBe('identical');
+  // comp of the recorded seeds is 0.75 and 0.5: 0.625 ± 12.7062 · 0.176777 · √1.5 holds all there is; equal seeds hold nothing else.
+  const spread = [sampleResult, { ...at(0.5), seed: 2 }];
+  expect(judge({ ...at(0.76), adapter: 'other' }, spread)).toEqual({ ok: true, verdict: 'inside', faults: [] });
+  const elsewhere = judge({ ...at(0.76), adapter: 'other' });
+  expect(elsewhere).toMatchObject({ ok: false, verdict: 'outside' });
+  expect(elsewhere.faults.map((fault) => fault.split(':')[0])).toEqual(['evaluation.comp.success']);
+  expect(judge({ ...at(0.76), adapter: 'other' }, [sampleResult]).verdict).toBe('unjudged');
+});
+
+test('intervals are those of the t table', () => {
+  // x̄ 3, s 1.581139, t(0.975, 4) = 2.776445 (NIST/SEMATECH e-Handbook, table of t).
+  expect(halfWidth([1, 2, 3, 4, 5])).toBeCloseTo((2.776445 * 1.5811388) / Math.sqrt(5), 5);
+  const { low, high } = predictionInterval([1, 2, 3, 4, 5]);
+  expect(low).toBeCloseTo(3 - 2.776445 * 1.5811388 * Math.sqrt(1.2), 5);
+  expect(high).toBeCloseTo(3 + 2.776445 * 1.5811388 * Math.sqrt(1.2), 5);
+  expect(halfWidth([1])).toBeNull();
+});
+
+test('collect prints the table in the layout of the paper', async () => {
+  const { stdout } = await lab('collect @/cells');
+  const lines = stdout.split('\n');
+  expect(lines[2]).toMatch(/\| Small +\| Large/);
+  expect(lines[3]).toMatch(/^arm +\| seeds +single +comp +long +\| seeds +single +comp +long$/);
+  expect(lines[4]).toMatch(/^Full +\| +3 +50\.0 ±0\.0 +75\.0 ±0\.0 +62\.5 ±0\.0 +\| +0 +– +– +–$/);
+  expect(lines).toHaveLength(11);
+});
