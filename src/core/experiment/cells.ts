@@ -52,9 +52,10 @@ export function runsIn(arm: Arm, setup: Setup): boolean {
   return arm.setups === undefined || arm.setups.includes(setup.id);
 }
 
-/** Number of seeds of an arm. */
-export function seedsOf(experiment: Experiment, arm: Arm): number {
-  return arm.seeds ?? experiment.seeds;
+/** Number of seeds of an arm, in a setup where one is given. */
+export function seedsOf(experiment: Experiment, arm: Arm, setup?: Setup): number {
+  const most = arm.seeds ?? experiment.seeds;
+  return Math.min(most, setup?.seeds ?? most);
 }
 
 /** What an arm's policy and writer name, where they name another arm. */
@@ -152,7 +153,7 @@ export async function cellsOf(experiment: Experiment, filter: CellFilter = {}): 
       if (filter.setups && !filter.setups.includes(setup.id)) continue;
       for (const arm of experiment.arms) {
         if (filter.arms && !filter.arms.includes(arm.id)) continue;
-        if (runsIn(arm, setup) && seed <= seedsOf(experiment, arm)) await cellOf(setup, arm, seed);
+        if (runsIn(arm, setup) && seed <= seedsOf(experiment, arm, setup)) await cellOf(setup, arm, seed);
       }
     }
   return [...cells.values()];

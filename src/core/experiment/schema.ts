@@ -11,7 +11,7 @@ export const outcomeNames = ['comp', 'single', 'long', 'summaryTokens', 'compact
 const MAX_CELLS = 20_000;
 const seeds = between(1, 1000);
 
-const setupSchema = v.strictObject({ id: kebab, title: sentence, config: settings });
+const setupSchema = v.strictObject({ id: kebab, title: sentence, config: settings, seeds: v.exactOptional(seeds) });
 
 const armSchema = v.strictObject({
   id: v.pipe(kebab, v.notValue('train', 'a name other than train, which names a source of policies')),

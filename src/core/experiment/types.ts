@@ -14,6 +14,8 @@ export interface Setup {
   readonly id: string;
   readonly title: string;
   readonly config: PartialConfig;
+  /** Its number of seeds, when fewer than the experiment's: a larger policy costs more. */
+  readonly seeds?: number;
 }
 
 /**
