@@ -16,6 +16,7 @@ export const purposes = {
   shell: 8,
   test: 9,
   chance: 10,
+  bootstrap: 11,
 } as const;
 export type Purpose = keyof typeof purposes;
 
