@@ -2,7 +2,7 @@
 import jStat from 'jstat';
 import { LabError } from '../errors';
 import { RandomStream } from '../rng';
-import { checkFinite, sampleSd } from './intervals';
+import { checkFinite } from './intervals';
 
 /** Most differences whose sign patterns are all counted: 2²⁰. */
 const MOST_EXACT = 20;
@@ -84,7 +84,7 @@ export function holm(ps: readonly (number | null)[]): (number | null)[] {
 /**
  * Pearson correlation of pairs.
  * @param left one value a pair @param right as many
- * @returns null of fewer than two pairs, or where a side has no spread
+ * @returns null of fewer than two pairs, and where a side has no spread
  * @throws `statistics.pairs`, `statistics.finite`
  */
 export function correlation(left: readonly number[], right: readonly number[]): number | null {
@@ -96,6 +96,8 @@ export function correlation(left: readonly number[], right: readonly number[]): 
       got: `${right.length}`,
     });
   checkFinite([...left, ...right], 'correlation');
-  if (!sampleSd(left) || !sampleSd(right)) return null;
+  // Not by the standard deviation: that of equal decimal fractions is a rounding error, not 0.
+  const constant = (side: readonly number[]) => side.every((value) => value === side[0]);
+  if (constant(left) || constant(right)) return null;
   return jStat.corrcoeff(left, right);
 }
