@@ -11,6 +11,7 @@ import type { CellResult, Curve, EvalMode } from '../../core/experiment/types';
 import type { KernelPlan } from '../../core/kernels';
 import type { Alarm, EvalSummary, IterationRecord, RunHeader } from '../../core/protocol';
 import type { TerminalPool } from '../../env/pool';
+import { rememberingPool } from '../../env/remembering-pool';
 import type { GpuContext } from '../../gpu/device';
 import type { PolicyEngine } from '../../model/engine';
 import type { ModelShape } from '../../model/parameters';
@@ -74,7 +75,12 @@ export class CellRunner {
   private readonly plans = new Map<string, Promise<KernelPlan | undefined>>();
   private readonly required = new Map<string, Map<number, number>>();
 
-  constructor(private readonly options: CellRunnerOptions) {}
+  /** Arms meet the same tasks: what one has seen of a shell serves the others. */
+  private readonly pool: TerminalPool;
+
+  constructor(private readonly options: CellRunnerOptions) {
+    this.pool = rememberingPool(options.pool);
+  }
 
   /**
    * Runs one cell. What a cell depends on must have run before: its policy is asked of the store.
@@ -162,7 +168,7 @@ export class CellRunner {
     };
     const trainer = new Trainer(header, {
       engine,
-      pool: this.options.pool,
+      pool: this.pool,
       sink: new NullSink(),
       base,
       here: header,
@@ -200,7 +206,7 @@ export class CellRunner {
     base: Float32Array,
     { signal, onProgress }: RunCellOptions,
   ): Promise<Outcome | null> {
-    const { pool } = this.options;
+    const { pool } = this;
     const parametersOf = (source: typeof policy) =>
       typeof source === 'object' ? this.finalPolicy(source, engine.shape) : base;
     await engine.setParameters('policy', await parametersOf(policy));
