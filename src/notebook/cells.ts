@@ -4,10 +4,12 @@
  */
 import * as v from 'valibot';
 import { benchCell } from './cells/bench';
+import { comparisonCell } from './cells/comparison';
 import { experimentCell } from './cells/experiment';
 import { proseCell } from './cells/prose';
 
 export type { BenchCell } from './cells/bench';
+export type { ComparisonCell } from './cells/comparison';
 export type { ExperimentCell } from './cells/experiment';
 export type { ProseCell } from './cells/prose';
 
@@ -15,6 +17,7 @@ export const cellTypes = {
   prose: proseCell,
   experiment: experimentCell,
   bench: benchCell,
+  comparison: comparisonCell,
 } as const;
 
 export type CellKind = keyof typeof cellTypes;
@@ -23,7 +26,12 @@ export const cellKinds = Object.keys(cellTypes) as CellKind[];
 /** One cell of any kind. */
 export type Cell = Readonly<v.InferOutput<(typeof cellTypes)[CellKind]['schema']>>;
 
-export const cellSchema = v.variant('kind', [proseCell.schema, experimentCell.schema, benchCell.schema]);
+export const cellSchema = v.variant('kind', [
+  proseCell.schema,
+  experimentCell.schema,
+  benchCell.schema,
+  comparisonCell.schema,
+]);
 
 /** A fresh cell of a kind. */
 export function blankCell(kind: CellKind): Cell {

@@ -1,5 +1,6 @@
 /** Measurements as files: JSON in the shape of `bench peers --json`, and CSV with one measured number a row. */
 import { type BenchReport, type BenchRow, peerNames, type Spread } from '../core/bench';
+import { csv } from '../core/csv';
 
 const medians = ({ tokensPerSecond }: BenchRow) =>
   Object.fromEntries(Object.entries(tokensPerSecond).map(([name, { median }]) => [name, median]));
@@ -21,8 +22,16 @@ export function benchJson(report: BenchReport): string {
 /** Header row included; `build`, `date` and `adapter` in each row, so that files of several machines can be put together. */
 export function benchCsv({ adapter, build, date, product, rows }: BenchReport): string {
   const head = ['model', 'task', 'engine', 'unit', 'median', 'min', 'max', 'samples', 'adapter', 'build', 'date'];
-  const line = (what: readonly string[], { median, min, max, samples }: Spread) =>
-    [...what, median, min, max, samples, adapter, build, date].map(field).join(',');
+  const line = (what: readonly string[], { median, min, max, samples }: Spread) => [
+    ...what,
+    median,
+    min,
+    max,
+    samples,
+    adapter,
+    build,
+    date,
+  ];
   const lines = rows.flatMap(({ model, task, tokensPerSecond }) =>
     peerNames.flatMap((name) => {
       const spread = tokensPerSecond[name];
@@ -33,11 +42,5 @@ export function benchCsv({ adapter, build, date, product, rows }: BenchReport): 
     const { rows: m, inputs, outputs, gflops } = product;
     lines.unshift(line(['', `${product.product} ${m}x${inputs}x${outputs}`, 'ours', 'GFLOP/s'], gflops));
   }
-  return `${[head.join(','), ...lines].join('\n')}\n`;
-}
-
-/** A field of a CSV file (RFC 4180): quoted where it must be. */
-function field(value: string | number): string {
-  const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return csv([head, ...lines]);
 }

@@ -21,6 +21,8 @@ const strokes = {
   check: '<path d="M5 13l4 4 10-11"/>',
   xmark: '<path d="M6 6l12 12M18 6L6 18"/>',
   undo: '<path d="M9 7H4V2M4.5 7A8.5 8.5 0 1 1 4 14"/>',
+  equal: '<path d="M5 9h14M5 15h14" stroke-width="2.4"/>',
+  question: '<circle cx="12" cy="12" r="9"/><path d="M9.3 9.3a2.8 2.8 0 1 1 4 2.8c-.9.5-1.3 1-1.3 1.9M12 16.8v.2"/>',
   info: '<circle cx="12" cy="12" r="9"/><path d="M12 11v5M12 7.6v.2" stroke-width="2.2"/>',
   alert: '<path d="M12 3.5l9.5 16.5h-19z"/><path d="M12 10v4.5M12 17.2v.2" stroke-width="2.2"/>',
   table: '<path d="M4 5h16v14H4zM4 10h16M4 14.5h16M10 5v14"/>',

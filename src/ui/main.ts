@@ -6,6 +6,7 @@ import './components';
 import { homeDocument } from '../notebook/home';
 import { createTrainerClient } from '../run/client';
 import { presets } from '../run/presets';
+import { fetchResults } from './comparison/results-file';
 import type { LabApp } from './lab-app';
 import './lab-app';
 import { reloadOnce } from './share';
@@ -17,6 +18,7 @@ if (app)
     presets,
     home: homeDocument,
     createTrainer: createTrainerClient,
+    fetchResults,
     openShelf: openNotebookShelf,
   };
 

@@ -33,6 +33,8 @@ export interface LabServices {
   readonly home: NotebookDocument;
   /** Starts the trainer; called once, when it is first needed. */
   createTrainer(): TrainerApi;
+  /** Text of a results file of the site, by name without its ending. @throws LabError results.missing, results.unreachable */
+  fetchResults(name: string): Promise<string>;
   /** @param onNotice told what the visitor should know about the storage */
   openShelf(onNotice: (notice: LabErrorParts) => void): Promise<NotebookShelf>;
 }

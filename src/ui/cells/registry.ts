@@ -1,9 +1,10 @@
 /** How each kind of cell is shown: one file per kind, one line here. */
 import { html, type TemplateResult } from 'lit';
-import type { BenchCell, Cell, CellKind, ExperimentCell, ProseCell } from '../../notebook/cells';
+import type { BenchCell, Cell, CellKind, ComparisonCell, ExperimentCell, ProseCell } from '../../notebook/cells';
 import type { LabServices } from '../services';
 import type { TrainerSession } from '../trainer-session';
 import './bench';
+import './comparison';
 import './experiment';
 import './prose';
 
@@ -43,5 +44,12 @@ export const cellViews: Readonly<Record<CellKind, CellView>> = {
     wide: false,
     editable: false,
     render: (cell, { session }) => html`<lab-bench .cell=${cell as BenchCell} .session=${session}></lab-bench>`,
+  },
+  comparison: {
+    label: 'Comparison',
+    wide: true,
+    editable: false,
+    render: (cell, { services, session }) =>
+      html`<lab-comparison .cell=${cell as ComparisonCell} .services=${services} .session=${session}></lab-comparison>`,
   },
 };

@@ -9,6 +9,7 @@ import { presets } from '../../../src/run/presets';
 import type { LabApp } from '../../../src/ui/lab-app';
 import '../../../src/ui/lab-app';
 import { openNotebookShelf } from '../../../src/ui/shelf';
+import { fakeResults } from './fake-results';
 import { FakeTrainer } from './fake-trainer';
 
 const query = new URLSearchParams(location.search);
@@ -20,5 +21,13 @@ const trainer = new FakeTrainer({
   available: query.get('gpu') !== 'none',
 });
 if (query.has('stored')) trainer.seed('stored-1', 'quick', parseConfig(presets.quick.config), 23, 'running');
+const sample = homeDocument.cells.concat({ kind: 'comparison', results: 'paper-table' });
+const fetchResults = async () => JSON.stringify(fakeResults);
 const app = document.querySelector<LabApp>('lab-app') as LabApp;
-app.services = { presets, home: homeDocument, createTrainer: () => trainer, openShelf: openNotebookShelf };
+app.services = {
+  presets,
+  home: query.has('comparison') ? { ...homeDocument, cells: sample.slice(-1) } : homeDocument,
+  createTrainer: () => trainer,
+  fetchResults,
+  openShelf: openNotebookShelf,
+};

@@ -8,6 +8,7 @@ import { presets } from '../../../src/run/presets';
 import type { LabApp } from '../../../src/ui/lab-app';
 import '../../../src/ui/lab-app';
 import type { NotebookShelf, SavedNotebook } from '../../../src/ui/services';
+import { fakeResults } from './fake-results';
 import { type FakeOptions, FakeTrainer } from './fake-trainer';
 
 export const home: NotebookDocument = {
@@ -18,6 +19,10 @@ export const home: NotebookDocument = {
     { kind: 'experiment', preset: 'quick', seed: 1, config: {} },
   ],
 };
+
+/** The site's only results are the sample, as "paper-table". */
+export const fakeFetch = async (name: string): Promise<string> =>
+  name === 'paper-table' ? JSON.stringify(fakeResults) : 'nothing';
 
 export function memoryShelf(): NotebookShelf & { readonly saved: Map<string, NotebookDocument> } {
   const saved = new Map<string, NotebookDocument>();
@@ -48,7 +53,7 @@ export async function mount(options: FakeOptions = {}, prepare: (t: FakeTrainer)
   prepare(trainer);
   const shelf = memoryShelf();
   const app = document.createElement('lab-app');
-  app.services = { presets, home, createTrainer: () => trainer, openShelf: async () => shelf };
+  app.services = { presets, home, createTrainer: () => trainer, fetchResults: fakeFetch, openShelf: async () => shelf };
   document.body.append(app);
   await until(() => find('lab-experiment'));
   return { app, trainer, shelf };

@@ -1,0 +1,113 @@
+/** A comparison cell: loads recorded results when it comes into sight and shows them beside the paper's. */
+import { css, html, nothing, type PropertyValues } from 'lit';
+import { customElement, property, state } from 'lit/decorators.js';
+import { errorParts, type LabErrorParts } from '../../core/errors';
+import type { ComparisonCell } from '../../notebook/cells';
+import '../comparison/arm-table';
+import '../comparison/claim-list';
+import type { Comparison } from '../comparison/comparison';
+import '../comparison/paper-table';
+import '../comparison/provenance';
+import { loadComparison } from '../comparison/results-file';
+import '../comparison/seed-figure';
+import '../error-panel';
+import { LabElement } from '../lab-element';
+import type { LabServices } from '../services';
+import { baseStyles } from '../styles';
+import type { TrainerSession } from '../trainer-session';
+import { experimentStyles } from './experiment-styles';
+
+@customElement('lab-comparison')
+export class LabComparison extends LabElement {
+  @property({ attribute: false }) cell!: ComparisonCell;
+  @property({ attribute: false }) services!: LabServices;
+  @property({ attribute: false }) session!: TrainerSession;
+  @state() private comparison: Comparison | null = null;
+  @state() private error: LabErrorParts | null = null;
+  /** What went wrong without spoiling the rest. */
+  @state() private mishap: LabErrorParts | null = null;
+  /** The file that is loaded or being loaded. */
+  private asked: string | null = null;
+  private visible = false;
+  private readonly sight = new IntersectionObserver(
+    ([entry]) => {
+      this.visible = entry?.isIntersecting ?? false;
+      if (this.visible) void this.load();
+    },
+    { rootMargin: '600px' },
+  );
+
+  static override styles = [
+    baseStyles,
+    experimentStyles,
+    css`
+      .frame { gap: 2.2rem; min-height: 8rem; }
+      h2 { font: 600 1.25rem/1.3 var(--font-prose); margin: 0; }
+      .about { font-family: var(--font-prose); font-size: 1.02rem; line-height: 1.6; max-width: var(--column); margin: 0.5rem 0 0; color: var(--ink-2); white-space: pre-line; }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.sight.observe(this);
+  }
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.sight.disconnect();
+  }
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('cell') && this.visible) void this.load();
+  }
+
+  private async load(): Promise<void> {
+    const { results } = this.cell;
+    if (this.asked === results) return;
+    this.asked = results;
+    this.error = null;
+    this.comparison = null;
+    try {
+      const comparison = await loadComparison(results, this.services.fetchResults);
+      if (this.asked === results) this.comparison = comparison;
+    } catch (thrown) {
+      if (this.asked === results) this.error = errorParts(thrown);
+    }
+  }
+
+  protected override render() {
+    const { comparison, error } = this;
+    return html`<div class="frame" @export-error=${(e: CustomEvent<LabErrorParts>) => {
+      this.mishap = e.detail;
+    }}>
+      ${error ? this.failed(error) : comparison ? this.shown(comparison) : html`<p role="status" class="quiet">Loading results …</p>`}
+      ${
+        this.mishap
+          ? html`<lab-error .error=${this.mishap} dismissible @dismiss=${() => {
+              this.mishap = null;
+            }}></lab-error>`
+          : nothing
+      }
+    </div>`;
+  }
+
+  private failed(error: LabErrorParts) {
+    return html`<div>
+      <lab-error .error=${error}></lab-error>
+      <p><wa-button size="s" appearance="outlined" data-again @click=${() => {
+        this.asked = null;
+        void this.load();
+      }}>Try again</wa-button></p>
+    </div>`;
+  }
+
+  private shown(comparison: Comparison) {
+    const { title, about } = comparison.experiment;
+    return html`
+      <header><h2>${title}</h2><p class="about">${about}</p></header>
+      <lab-arm-table .comparison=${comparison}></lab-arm-table>
+      <lab-paper-table></lab-paper-table>
+      <lab-claim-list .comparison=${comparison}></lab-claim-list>
+      <lab-seed-figure .comparison=${comparison}></lab-seed-figure>
+      <lab-provenance .comparison=${comparison}></lab-provenance>
+    `;
+  }
+}

@@ -1,0 +1,148 @@
+/** The claims of an experiment: what the paper says, the paired difference here, and what follows. */
+import { css, html, nothing } from 'lit';
+import { customElement, property } from 'lit/decorators.js';
+import type { ClaimResult, Verdict } from '../../core/experiment/verdicts';
+import { definitionStyles, definitionTip } from '../definition';
+import { compact, count } from '../format';
+import { LabElement } from '../lab-element';
+import { baseStyles } from '../styles';
+import type { Comparison } from './comparison';
+import { exportButtons } from './export-buttons';
+import { intervalPlot, roundExtent } from './interval-plot';
+
+const verdicts: Readonly<Record<Verdict, { readonly icon: string; readonly means: string }>> = {
+  reproduced: { icon: 'check', means: 'the 95 % interval excludes 0, in the direction of the claim' },
+  contradicted: { icon: 'xmark', means: 'the 95 % interval excludes 0, in the opposite direction' },
+  equivalent: { icon: 'equal', means: 'the 90 % interval lies within the grey band' },
+  unresolved: { icon: 'question', means: 'none of these: more seeds, or a larger difference, would be needed' },
+};
+
+const help = Object.entries(verdicts)
+  .map(([word, { means }]) => `${word}: ${means}.`)
+  .join(' ');
+
+const isShare = ({ claim }: ClaimResult) => !['summaryTokens', 'compactions', 'turns'].includes(claim.left.outcome);
+
+/** A difference as it is written: points for shares. */
+function difference(decided: ClaimResult, value: number): string {
+  const shown = isShare(decided) ? (100 * value).toFixed(1) : compact(value);
+  return value > 0 ? `+${shown}` : shown.replace('-', '−');
+}
+
+const p = (value: number | null) => (value === null ? '–' : value < 0.001 ? '< 0.001' : value.toFixed(3));
+
+@customElement('lab-claim-list')
+export class LabClaimList extends LabElement {
+  @property({ attribute: false }) comparison!: Comparison;
+
+  static override styles = [
+    baseStyles,
+    definitionStyles,
+    css`
+      :host { display: block; container-type: inline-size; }
+      h3 { font: 600 1rem/1.3 var(--font-ui); margin: 0 0 0.3rem; display: flex; align-items: center; gap: 0.3rem; }
+      ul { list-style: none; margin: 0; padding: 0; }
+      .claim { border-top: 1px solid var(--line); padding: 0.9rem 0; }
+      h4 { font: 600 0.925rem/1.45 var(--font-ui); margin: 0; max-width: var(--column); }
+      .paper { font-size: 0.82rem; color: var(--ink-3); margin: 0.1rem 0 0; }
+      .setup { display: grid; grid-template-columns: minmax(8rem, 13rem) 300px minmax(12rem, 1fr) 9.5rem; gap: 0.2rem 1.2rem; align-items: center; margin-top: 0.6rem; font-size: 0.82rem; }
+      .setup svg { display: block; max-width: 100%; height: auto; }
+      .numbers { color: var(--ink-2); font-variant-numeric: tabular-nums; }
+      .numbers b { color: var(--ink); font-weight: 600; }
+      .verdict { font-weight: 600; display: inline-flex; align-items: center; gap: 0.4rem; }
+      .verdict small { font-weight: 400; color: var(--ink-2); }
+      .summary, .note { font-size: 0.82rem; color: var(--ink-3); margin: 0.2rem 0 0.8rem; max-width: var(--column); }
+      @container (max-width: 52rem) { .setup { grid-template-columns: 300px 1fr; } .name { grid-column: 1 / -1; font-weight: 500; } .numbers { grid-column: 1 / -1; } }
+      @container (max-width: 27rem) { .setup { grid-template-columns: minmax(0, 1fr); } }
+    `,
+  ];
+
+  protected override render() {
+    const { experiment, claims, margin } = this.comparison;
+    if (claims.length === 0) return nothing;
+    const counts = (Object.keys(verdicts) as Verdict[]).map(
+      (word) => `${claims.filter(({ verdict }) => verdict === word).length} ${word}`,
+    );
+    return html`
+      <h3>What reproduces ${definitionTip('Verdict', help)}</h3>
+      <p class="summary">${count(claims.length, 'comparison')}: ${counts.join(', ')}.</p>
+      <ul>
+        ${experiment.claims.map((claim) => {
+          const decided = claims.filter((other) => other.claim.id === claim.id);
+          return html`<li class="claim">
+            <h4>${claim.text}</h4>
+            <p class="paper">${claim.paper ? `In the paper: ${claim.paper}` : 'The paper says nothing about it.'}</p>
+            ${decided.map((one) => this.setup(one))}
+          </li>`;
+        })}
+      </ul>
+      <p class="note">
+        Differences between arms with the same seed, which share the base, the tasks and the held-out set. Dots: one seed each.
+        Bar: 95 % interval of the mean difference (${this.comparison.intervalNote}). Grey band: ±${100 * margin} points, what
+        counts as no difference. p: exact sign-flip test, Holm-adjusted over all ${claims.length} comparisons. Correlation: of the
+        two arms over seeds, what the pairing gains.
+      </p>
+      ${exportButtons(`${experiment.id}-claims`, () => this.figure())}
+    `;
+  }
+
+  private setupTitle(setupId: string): string {
+    return this.comparison.setups.find(({ id }) => id === setupId)?.title ?? setupId;
+  }
+
+  private setup(decided: ClaimResult) {
+    const { claim, setup, values, mean, interval, adjustedP, correlation, verdict, small } = decided;
+    const unit = isShare(decided) ? 'points' : claim.left.outcome === 'summaryTokens' ? 'tokens' : claim.left.outcome;
+    const { icon, means } = verdicts[verdict];
+    return html`<div class="setup" data-claim=${claim.id} data-setup=${setup}>
+      <span class="name">${this.setupTitle(setup)}</span>
+      ${values.length > 0 ? this.plot(decided) : html`<span></span>`}
+      <span class="numbers">
+        ${
+          values.length === 0
+            ? 'No seed has both arms yet.'
+            : html`<b>${difference(decided, mean ?? 0)} ${unit}</b>
+              ${interval ? html`[${difference(decided, interval.low)}, ${difference(decided, interval.high)}]` : nothing}<br />
+              p ${p(adjustedP)}, correlation ${correlation === null ? '–' : correlation.toFixed(2)}, ${count(values.length, 'seed')}`
+        }
+      </span>
+      <span class="verdict" title=${means}><wa-icon name=${icon}></wa-icon><span>${verdict}${small && verdict !== 'equivalent' ? html` <small>(small)</small>` : nothing}</span></span>
+    </div>`;
+  }
+
+  private plot(decided: ClaimResult) {
+    const { claim, values, mean, interval, verdict, setup } = decided;
+    const alike = this.comparison.claims.filter((other) =>
+      isShare(decided) ? isShare(other) : other.claim.left.outcome === claim.left.outcome,
+    );
+    const all = alike.flatMap((one) => [
+      ...one.values.map(({ value }) => value),
+      ...(one.interval ? [one.interval.low, one.interval.high] : []),
+    ]);
+    const range = interval
+      ? `, 95 % interval ${difference(decided, interval.low)} to ${difference(decided, interval.high)}`
+      : '';
+    return intervalPlot({
+      differences: values.map(({ value }) => value),
+      mean: mean ?? 0,
+      low: interval?.low ?? null,
+      high: interval?.high ?? null,
+      equivalence: isShare(decided) ? this.comparison.margin : null,
+      extent: roundExtent(all, isShare(decided) ? 0.05 : 1e-3),
+      text: (value) => (value === 0 ? '0' : difference(decided, value)),
+      words: `${this.setupTitle(setup)}: difference ${difference(decided, mean ?? 0)}${range}, ${verdict}`,
+    });
+  }
+
+  private async figure() {
+    const shown = [...this.renderRoot.querySelectorAll<HTMLElement>('.setup')];
+    const { claims, margin } = this.comparison;
+    const drawings = shown.flatMap((row) => {
+      const svg = row.querySelector('svg');
+      const decided = claims.find(({ claim, setup }) => claim.id === row.dataset.claim && setup === row.dataset.setup);
+      return svg && decided ? [{ title: `${decided.claim.id}, ${decided.setup}: ${decided.verdict}`, svg }] : [];
+    });
+    const note = `Paired differences by seed (dots), mean and its 95 % interval (${this.comparison.intervalNote}); band ±${100 * margin} points.`;
+    return { title: this.comparison.experiment.title, note, drawings, columns: 2 };
+  }
+}

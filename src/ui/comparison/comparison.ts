@@ -1,0 +1,112 @@
+/**
+ * Results with their statistics, as the parts of a comparison ask for them. Loaded with the first comparison, as the library
+ * behind the statistics is large: the elements import types from here, nothing else.
+ */
+import { runsIn, seedsOf } from '../../core/experiment/cells';
+import type { Arm, CellResult, Experiment, ExperimentResults, Outcome, Setup } from '../../core/experiment/types';
+import {
+  type ArmSample,
+  armTable,
+  type ClaimResult,
+  decideClaims,
+  EQUIVALENCE_MARGIN,
+  intervalOf,
+  type SeedValue,
+} from '../../core/experiment/verdicts';
+import { type Interval, predictionInterval } from '../../core/statistics/intervals';
+
+export class Comparison {
+  private readonly byPlace = new Map<string, CellResult[]>();
+
+  private readonly samples = new Map<string, ArmSample>();
+  /** Every claim in every setup it is decided in. */
+  readonly claims: readonly ClaimResult[];
+  /** Success that differs by no more is as good as equal. */
+  readonly margin = EQUIVALENCE_MARGIN;
+
+  constructor(readonly results: ExperimentResults) {
+    for (const cell of results.cells) {
+      const key = `${cell.setup} ${cell.arm}`;
+      this.byPlace.set(key, [...(this.byPlace.get(key) ?? []), cell]);
+    }
+    for (const sample of armTable(results)) this.samples.set(`${sample.setup} ${sample.arm} ${sample.outcome}`, sample);
+    this.claims = decideClaims(results);
+  }
+
+  get experiment(): Experiment {
+    return this.results.experiment;
+  }
+  get setups(): readonly Setup[] {
+    return this.experiment.setups;
+  }
+  get arms(): readonly Arm[] {
+    return this.experiment.arms;
+  }
+  /** How intervals are computed, in a few words. */
+  get intervalNote(): string {
+    const { warmStarts } = this.experiment;
+    return warmStarts === 1
+      ? 'Student’s t on seeds, which all begin from the same warm start'
+      : `Student’s t on the means of warm starts, of which there are ${warmStarts}`;
+  }
+
+  /** 95 % interval of the mean; null where there are too few values. */
+  interval(values: readonly SeedValue[]): Interval | null {
+    return intervalOf(this.experiment, values);
+  }
+  /** Where one more seed falls with 95 % probability; null of fewer than two. */
+  prediction(setup: string, arm: string, outcome: Outcome): Interval | null {
+    const sample = this.sample(setup, arm, outcome);
+    return sample && predictionInterval(sample.values.map(({ value }) => value));
+  }
+
+  /** Id of the arm that most claims are about: the others are drawn beside it. */
+  get reference(): string {
+    const counts = new Map<string, number>();
+    for (const { left } of this.experiment.claims) counts.set(left.arm, (counts.get(left.arm) ?? 0) + 1);
+    const [first] = [...counts].sort((a, b) => b[1] - a[1]);
+    return first?.[0] ?? this.arms[0]!.id;
+  }
+
+  arm(id: string): Arm | undefined {
+    return this.arms.find((arm) => arm.id === id);
+  }
+  armsOf(setupId: string): readonly Arm[] {
+    const setup = this.setups.find(({ id }) => id === setupId);
+    return setup ? this.arms.filter((arm) => runsIn(arm, setup)) : [];
+  }
+  /** Most seeds of any arm in a setup. */
+  seedsOf({ seeds }: Setup): number {
+    return Math.min(this.experiment.seeds, seeds ?? this.experiment.seeds);
+  }
+  /** Trained with every seed of the experiment: shown first. */
+  isMain(armId: string): boolean {
+    const arm = this.arm(armId);
+    return (
+      arm !== undefined &&
+      (arm.policy ?? 'train') === 'train' &&
+      seedsOf(this.experiment, arm) === this.experiment.seeds
+    );
+  }
+
+  cells(setup: string, arm: string): readonly CellResult[] {
+    return this.byPlace.get(`${setup} ${arm}`) ?? [];
+  }
+
+  /** An outcome of an arm over its seeds; null where the arm does not run in the setup. */
+  sample(setup: string, arm: string, outcome: Outcome): ArmSample | null {
+    return this.samples.get(`${setup} ${arm} ${outcome}`) ?? null;
+  }
+
+  /** Cells that the experiment asks for and that are not there. */
+  get missing(): readonly { readonly setup: Setup; readonly arm: Arm; readonly seeds: readonly number[] }[] {
+    return this.setups.flatMap((setup) =>
+      this.armsOf(setup.id).flatMap((arm) => {
+        const there = new Set(this.cells(setup.id, arm.id).map(({ seed }) => seed));
+        const all = Array.from({ length: seedsOf(this.experiment, arm, setup) }, (_, i) => i + 1);
+        const seeds = all.filter((seed) => !there.has(seed));
+        return seeds.length > 0 ? [{ setup, arm, seeds }] : [];
+      }),
+    );
+  }
+}

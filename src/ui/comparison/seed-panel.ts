@@ -1,0 +1,100 @@
+/** One arm of the figure: its title, the drawing, and what it says at the end in numbers. */
+import { css, html, nothing, type PropertyValues } from 'lit';
+import { customElement, property, query } from 'lit/decorators.js';
+import type { Arm } from '../../core/experiment/types';
+import { cancelDraw, draw } from '../charts/frame-queue';
+import { definitionStyles, definitionTip } from '../definition';
+import { compact } from '../format';
+import { LabElement } from '../lab-element';
+import { baseStyles } from '../styles';
+import { type Axes, type BandPoint, type Panel, panelWords, type Quantity, quantityText } from './curves';
+
+const HEIGHT = 150;
+
+@customElement('lab-seed-panel')
+export class LabSeedPanel extends LabElement {
+  @property({ attribute: false }) arm!: Arm;
+  @property({ attribute: false }) panel!: Panel;
+  /** Mean of the arm the others are compared with. */
+  @property({ attribute: false }) reference: readonly BandPoint[] = [];
+  @property({ attribute: false }) quantity!: Quantity;
+  @property({ attribute: false }) axes!: Axes;
+  @query('.drawing') private drawing!: HTMLElement;
+  private width = 0;
+  private visible = false;
+  private readonly resize = new ResizeObserver(([entry]) => {
+    const width = Math.floor(entry?.contentRect.width ?? 0);
+    if (width === this.width || width === 0) return;
+    this.width = width;
+    this.requestDraw();
+  });
+  private readonly sight = new IntersectionObserver(
+    ([entry]) => {
+      this.visible = entry?.isIntersecting ?? false;
+      if (this.visible) this.requestDraw();
+    },
+    { rootMargin: '200px' },
+  );
+
+  static override styles = [
+    baseStyles,
+    definitionStyles,
+    css`
+      :host { display: block; min-width: 0; }
+      h4 { font: 600 0.875rem/1.3 var(--font-ui); margin: 0; display: flex; align-items: center; gap: 0.3rem; min-height: 1.6rem; }
+      .drawing { height: ${HEIGHT}px; }
+      .drawing svg { display: block; max-width: 100%; }
+      p { margin: 0.1rem 0 0; font-size: 0.78rem; color: var(--ink-2); font-variant-numeric: tabular-nums; }
+      b { color: var(--ink); font-weight: 600; }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.sight.observe(this);
+  }
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.resize.disconnect();
+    this.sight.disconnect();
+    cancelDraw(this);
+  }
+  protected override firstUpdated(): void {
+    this.resize.observe(this.drawing);
+  }
+  protected override updated(changed: PropertyValues<this>): void {
+    if (changed.size > 0) this.requestDraw();
+  }
+
+  private requestDraw(): void {
+    if (this.visible && this.width > 0) draw(this, () => void this.redraw());
+  }
+  private async redraw(): Promise<void> {
+    if (this.isConnected) this.drawing.replaceChildren(await this.svg(this.width));
+  }
+
+  /** The drawing alone, also for files. @param width px */
+  async svg(width: number): Promise<Element> {
+    const { drawSeedCurves } = await import('../charts/seed-curves');
+    return drawSeedCurves(this.panel, this.reference, this.quantity, this.axes, width, HEIGHT);
+  }
+
+  protected override render() {
+    const { panel, quantity, arm } = this;
+    const last = panel.band.at(-1);
+    const mine = panel.own.at(-1);
+    const text = (value: number) => quantityText(quantity, value);
+    return html`
+      <h4>${panel.title}${definitionTip(panel.title, arm.isolates)}</h4>
+      <div class="drawing" role="img" aria-label=${panelWords(panel, quantity)}></div>
+      <p aria-hidden="true">
+        ${
+          last
+            ? html`<b>${text(last.mean)}</b>${last.low === null || last.high === null ? nothing : html` [${text(last.low)}, ${text(last.high)}]`}
+                at ${compact(last.x)}, n ${last.n}`
+            : 'no data'
+        }${mine ? html` · yours <b>${text(mine.y)}</b> at ${compact(mine.x)}` : nothing}
+      </p>
+    `;
+  }
+}
