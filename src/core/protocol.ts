@@ -4,6 +4,7 @@
 import type { BenchProgress, BenchReport, BenchRequest } from './bench';
 import type { RunConfig } from './config';
 import type { LabErrorParts } from './errors';
+import type { CellResult } from './experiment/types';
 import type { KernelPlan, KernelReport } from './kernels';
 import type { Rollout } from './trajectory';
 
@@ -213,6 +214,15 @@ export interface FallbackSpeed {
   readonly updateTokensPerSecond: number;
 }
 
+/** A cell of an experiment. Untrusted: parsed by the trainer. */
+export interface CellRequest {
+  /** The experiment file's content. */
+  readonly experiment: unknown;
+  readonly setup: string;
+  readonly arm: string;
+  readonly seed: number;
+}
+
 /** The device as the page and `lab device` show it. */
 export interface DeviceReport {
   /** Whether there is a graphics adapter; without one, runs use jax-js on WebAssembly. */
@@ -242,6 +252,14 @@ export interface TrainerApi {
    */
   bench(request: BenchRequest, onProgress: (progress: BenchProgress) => void): Promise<BenchReport>;
   cancelBench(): Promise<void>;
+  /**
+   * Runs a cell of an experiment, and before it what it depends on. Resolves when the result is kept; null when `cancelCell`
+   * ended it. While it lasts no run begins. @throws `cells.running`, `experiment.…`, `bench.busy`, `bench.running`, `gpu.…`
+   */
+  runCell(request: CellRequest, onProgress: (note: string) => void): Promise<CellResult | null>;
+  cancelCell(): Promise<void>;
+  /** Cells of an experiment (the file's content) that this browser has computed. @throws `experiment.…` */
+  keptCells(experiment: unknown): Promise<CellResult[]>;
   /** Registers the listener for all events; later calls replace it. */
   subscribe(listener: (event: TrainerEvent) => void): Promise<void>;
   /** Starts a run and resolves with its id once it is recorded. */

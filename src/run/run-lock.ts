@@ -40,7 +40,7 @@ export async function holdRun(runId: string): Promise<Release> {
  */
 export async function holdBench(): Promise<Release> {
   const release = await hold(BENCH);
-  if (!release) throw benchRunning('a bench cell in another tab measures');
+  if (!release) throw benchRunning('a cell in another tab measures or computes');
   // After taking the lock: a run that begins meanwhile sees it.
   const [runId] = await heldRuns();
   if (runId === undefined) return release;
@@ -56,7 +56,7 @@ export async function holdBench(): Promise<Release> {
 /** @throws LabError bench.running while some tab measures */
 export async function requireNoBench(): Promise<void> {
   const { held = [] } = (await manager()?.query()) ?? {};
-  if (held.some(({ name }) => name === BENCH)) throw benchRunning('a bench cell measures');
+  if (held.some(({ name }) => name === BENCH)) throw benchRunning('a bench or comparison cell computes');
 }
 
 /** Takes a lock if it is free. @returns null when somebody holds it */

@@ -3,9 +3,11 @@ import '../env/worker-errors';
 import * as Comlink from 'comlink';
 import { type BenchProgress, type BenchReport, type BenchRequest, parseBenchRequest } from '../core/bench';
 import { defaultConfig, parseConfig, parseSeed, type RunConfig } from '../core/config';
-import { errorParts, LabError, type LabErrorParts } from '../core/errors';
+import { LabError, type LabErrorParts } from '../core/errors';
+import type { CellResult } from '../core/experiment/types';
 import { type KernelReport, parseKernelPlan, parseKernelShape } from '../core/kernels';
 import type {
+  CellRequest,
   Checkpoint,
   DeviceReport,
   FallbackSpeed,
@@ -21,12 +23,13 @@ import type { Rollout } from '../core/trajectory';
 import { Turns } from '../core/turns';
 import type { TerminalPool } from '../env/pool';
 import { createBrowserPool } from '../env/pool-browser';
-import { acquireDevice, type GpuContext } from '../gpu/device';
 import type { PolicyEngine } from '../model/engine';
 import { openStore, type Store } from '../store';
 import { fetchBase } from './base-file';
 import { BenchDesk } from './bench-desk';
 import { build } from './build';
+import { CellDesk } from './cell-desk';
+import { DeviceSlot } from './device-slot';
 import { keptReports, type MeasureOptions, measuredChoice, planFor, requireStoredPlan } from './kernel-plan';
 import { writeModel } from './model-file';
 import { presets } from './presets';
@@ -66,7 +69,7 @@ const NO_ADAPTER: ReadonlySet<string> = new Set(['gpu.missing', 'gpu.no-adapter'
 
 class TrainerService implements TrainerApi {
   private listener: (event: TrainerEvent) => void = () => {};
-  private context: Promise<GpuContext> | null = null;
+  private readonly slot = new DeviceSlot((message) => this.deviceLost(message));
   private subscribed = false;
   /** Notices from before the page listened. */
   private readonly early: LabErrorParts[] = [];
@@ -77,25 +80,18 @@ class TrainerService implements TrainerApi {
   /** Runs begin and end one at a time: two calls at once must not leave two runs on the device. */
   private readonly turns = new Turns();
   private readonly desk = new BenchDesk();
+  private readonly cells = new CellDesk({
+    store: this.store,
+    context: (engine) => this.machine({ engine }).then(({ context }) => context),
+    measuring: () => this.measuring(),
+    hold: () => this.hold(),
+  });
 
-  async device(): Promise<DeviceReport> {
-    try {
-      const { adapter } = await this.gpu();
-      return { available: true, ...adapter, error: null };
-    } catch (thrown) {
-      return {
-        available: false,
-        description: '',
-        vendor: '',
-        architecture: '',
-        features: [],
-        error: errorParts(thrown),
-      };
-    }
+  device(): Promise<DeviceReport> {
+    return this.slot.report();
   }
-
   async kernels(): Promise<KernelReport[]> {
-    const { adapter } = await this.gpu();
+    const { adapter } = await this.slot.get();
     return keptReports(adapter, await this.measuring());
   }
 
@@ -104,21 +100,24 @@ class TrainerService implements TrainerApi {
       this.requireNoRun('kernels.busy');
       await requireNoBench();
       const model = shape ?? shapeOf(parseConfig(presets.quick.config), VOCABULARY_SIZE);
-      return measuredChoice(await this.gpu(), parseKernelShape(model), { ...(await this.measuring()), fresh: true });
+      return measuredChoice(await this.slot.get(), parseKernelShape(model), {
+        ...(await this.measuring()),
+        fresh: true,
+      });
     });
   }
 
   async bench(request: BenchRequest, onProgress: (progress: BenchProgress) => void): Promise<BenchReport> {
     const wanted = parseBenchRequest(request);
     return this.desk.take(async (signal) => {
-      // In turn with runs that begin; from then on the lock keeps them away.
-      const [context, release] = await this.turns.take(async () => {
-        this.requireNoRun('bench.busy');
-        return [await this.gpu(), await holdBench()] as const;
-      });
+      const release = await this.hold();
       try {
         const { runBench } = await import('./bench-job');
-        return await runBench(context, wanted, { ...(await this.measuring()), signal, onBench: onProgress });
+        return await runBench(await this.slot.get(), wanted, {
+          ...(await this.measuring()),
+          signal,
+          onBench: onProgress,
+        });
       } finally {
         await release();
       }
@@ -126,6 +125,24 @@ class TrainerService implements TrainerApi {
   }
   async cancelBench(): Promise<void> {
     this.desk.cancel();
+  }
+
+  runCell(request: CellRequest, onProgress: (note: string) => void): Promise<CellResult | null> {
+    return this.cells.run(request, onProgress);
+  }
+  async cancelCell(): Promise<void> {
+    this.cells.cancel();
+  }
+  keptCells(experiment: unknown): Promise<CellResult[]> {
+    return this.cells.kept(experiment);
+  }
+
+  /** Takes the device, in turn with runs that begin; from then on the lock keeps them away. */
+  private hold(): Promise<Release> {
+    return this.turns.take(async () => {
+      this.requireNoRun('bench.busy');
+      return holdBench();
+    });
   }
 
   private requireNoRun(code: string): void {
@@ -265,44 +282,31 @@ class TrainerService implements TrainerApi {
   }
 
   /** What a run computes with: jax-js on WebAssembly where there is no graphics adapter. */
-  private async machine(config: RunConfig): Promise<Machine> {
+  private async machine(config: Pick<RunConfig, 'engine'>): Promise<Machine> {
     try {
-      return machineFor(await this.gpu(), config.engine);
+      return machineFor(await this.slot.get(), config.engine);
     } catch (thrown) {
       if (!(thrown instanceof LabError) || !NO_ADAPTER.has(thrown.parts.code)) throw thrown;
       return machineFor(null, config.engine);
     }
   }
 
-  /** The device, asked for once; a failed request may be tried again, a lost device is replaced. */
-  private gpu(): Promise<GpuContext> {
-    this.context ??= acquireDevice(navigator.gpu).then(
-      (context) => {
-        context.device.lost.then((info) => {
-          this.context = null;
-          const run = this.active;
-          if (!run || info.reason === 'destroyed') return;
-          run.fate.ending = true;
-          run.fate.lost = true;
-          run.trainer.stop();
-          this.listener({
-            type: 'failed',
-            runId: run.header.runId,
-            error: {
-              code: 'gpu.lost',
-              what: `The graphics device was lost: ${info.message}`,
-              fix: 'Press Resume: the run continues from its last saved iteration.',
-            },
-          });
-        });
-        return context;
+  /** Whatever fails after that is a consequence: the run ends here. */
+  private deviceLost(message: string): void {
+    const run = this.active;
+    if (!run) return;
+    run.fate.ending = true;
+    run.fate.lost = true;
+    run.trainer.stop();
+    this.listener({
+      type: 'failed',
+      runId: run.header.runId,
+      error: {
+        code: 'gpu.lost',
+        what: `The graphics device was lost: ${message}`,
+        fix: 'Press Resume: the run continues from its last saved iteration.',
       },
-      (thrown) => {
-        this.context = null;
-        throw thrown;
-      },
-    );
-    return this.context;
+    });
   }
 
   /** Ends the active run, keeping what is saved. */

@@ -48,6 +48,17 @@ export interface KernelRow {
   readonly report: unknown;
 }
 
+/** Key [experiment, cell]. The result of a cell, parsed by whoever loads it: core `parseCellResult`. */
+export interface CellRow {
+  readonly result: unknown;
+}
+
+/** Key [cell]. The final policy of a cell as safetensors. */
+export interface PolicyRow {
+  readonly experiment: string;
+  readonly bytes: Uint8Array;
+}
+
 export interface TableRows {
   runs: RunRow;
   iterations: IterationRow;
@@ -56,6 +67,8 @@ export interface TableRows {
   checkpoints: CheckpointRow;
   drafts: DraftRow;
   kernels: KernelRow;
+  cells: CellRow;
+  policies: PolicyRow;
 }
 export type TableName = keyof TableRows;
 
@@ -72,5 +85,8 @@ export const migrations: readonly Migration[] = [
   },
   (database) => {
     database.createObjectStore('kernels');
+  },
+  (database) => {
+    for (const table of ['cells', 'policies']) database.createObjectStore(table);
   },
 ];

@@ -228,6 +228,34 @@ export class Store implements Sink {
     return reports;
   }
 
+  /** Keeps the result of a cell of an experiment; it replaces an earlier one of the same name. */
+  async saveCell(experiment: string, cell: string, result: unknown): Promise<void> {
+    await this.database.write(['cells'], (transaction) => transaction.put('cells', [experiment, cell], { result }));
+  }
+
+  /** All results of an experiment, unparsed. */
+  async loadCells(experiment: string): Promise<unknown[]> {
+    const results: unknown[] = [];
+    await this.database.read(['cells'], (transaction) =>
+      transaction.scan('cells', [experiment], ({ result }) => results.push(result)),
+    );
+    return results;
+  }
+
+  /** Keeps the final policy of a cell, which other cells of the experiment may need. */
+  async savePolicy(experiment: string, cell: string, bytes: Uint8Array): Promise<void> {
+    await this.database.write(
+      ['policies'],
+      (transaction) => transaction.put('policies', [cell], { experiment, bytes }),
+      bytes.byteLength,
+    );
+  }
+
+  /** Null when there is none. */
+  async loadPolicy(cell: string): Promise<Uint8Array | null> {
+    return (await this.database.read(['policies'], (t) => t.get('policies', [cell])))?.bytes ?? null;
+  }
+
   /** Room used and allowed on this origin, as the browser tells it. */
   usage(): Promise<Usage> {
     return storageUsage();

@@ -46,7 +46,7 @@ export class LabNotebook extends LabElement {
       @media (hover: none) { .tools { opacity: 1; } .tools .small { color: var(--ink-3); } }
       .insert { max-width: var(--column); margin: 0 auto; display: flex; align-items: center; gap: 0.3rem; min-height: 2.2rem; }
       .insert::before, .insert::after { content: ''; flex: 1; height: 1px; background: var(--line); opacity: 0; transition: opacity 120ms; }
-      .insert .buttons { opacity: 0.001; transition: opacity 120ms; display: flex; gap: 0.2rem; }
+      .insert .buttons { opacity: 0.001; transition: opacity 120ms; display: flex; flex-wrap: wrap; justify-content: center; gap: 0.2rem; }
       .insert:hover .buttons, .insert:focus-within .buttons, .insert.last .buttons { opacity: 1; }
       .insert:hover::before, .insert:hover::after, .insert:focus-within::before, .insert:focus-within::after, .insert.last::before, .insert.last::after { opacity: 1; }
       /* Without a pointer the places between cells show when tapped; the one at the end always does. */

@@ -8,6 +8,8 @@ import '../comparison/claim-list';
 import type { Comparison } from '../comparison/comparison';
 import '../comparison/paper-table';
 import '../comparison/provenance';
+import { CellQueue } from '../comparison/cell-queue';
+import '../comparison/rerun';
 import { loadComparison } from '../comparison/results-file';
 import '../comparison/seed-figure';
 import '../error-panel';
@@ -26,6 +28,11 @@ export class LabComparison extends LabElement {
   @state() private error: LabErrorParts | null = null;
   /** What went wrong without spoiling the rest. */
   @state() private mishap: LabErrorParts | null = null;
+  private queue: CellQueue | null = null;
+  @state() private version = 0;
+  private readonly onQueue = () => {
+    this.version++;
+  };
   /** The file that is loaded or being loaded. */
   private asked: string | null = null;
   private visible = false;
@@ -67,7 +74,11 @@ export class LabComparison extends LabElement {
     this.comparison = null;
     try {
       const comparison = await loadComparison(results, this.services.fetchResults);
-      if (this.asked === results) this.comparison = comparison;
+      if (this.asked !== results) return;
+      this.comparison = comparison;
+      this.queue = new CellQueue(comparison.experiment, () => this.session.api);
+      this.queue.addEventListener('change', this.onQueue);
+      void this.queue.load();
     } catch (thrown) {
       if (this.asked === results) this.error = errorParts(thrown);
     }
@@ -106,7 +117,8 @@ export class LabComparison extends LabElement {
       <lab-arm-table .comparison=${comparison}></lab-arm-table>
       <lab-paper-table></lab-paper-table>
       <lab-claim-list .comparison=${comparison}></lab-claim-list>
-      <lab-seed-figure .comparison=${comparison}></lab-seed-figure>
+      <lab-seed-figure .comparison=${comparison} .own=${this.queue?.results ?? []}></lab-seed-figure>
+      <lab-rerun .comparison=${comparison} .queue=${this.queue} .session=${this.session} .version=${this.version}></lab-rerun>
       <lab-provenance .comparison=${comparison}></lab-provenance>
     `;
   }

@@ -1,14 +1,13 @@
 /** The figure of the comparison: a small panel for each chosen arm, all on the same axes, beside the reference arm's mean. */
 import { css, html, nothing } from 'lit';
 import { customElement, property, queryAll, state } from 'lit/decorators.js';
-import type { Arm } from '../../core/experiment/types';
+import type { Arm, CellResult } from '../../core/experiment/types';
 import { definitionStyles, definitionTip } from '../definition';
 import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import type { Comparison } from './comparison';
 import { bandOf, type Panel, type Quantity, quantities, seedLines, sharedAxes } from './curves';
 import { exportButtons } from './export-buttons';
-import type { OwnRun } from './own-run';
 import './seed-panel';
 import type { LabSeedPanel } from './seed-panel';
 
@@ -19,7 +18,7 @@ const FILE_WIDTH = 320;
 export class LabSeedFigure extends LabElement {
   @property({ attribute: false }) comparison!: Comparison;
   /** Runs of this browser, laid over the recorded ones. */
-  @property({ attribute: false }) own: readonly OwnRun[] = [];
+  @property({ attribute: false }) own: readonly CellResult[] = [];
   @state() private quantity: Quantity = quantities[0]!;
   @state() private setup = '';
   /** Ids of the arms shown; null: the main ones. */
@@ -57,13 +56,13 @@ export class LabSeedFigure extends LabElement {
   private panelOf(arm: Arm): Panel {
     const { comparison, quantity, setupId } = this;
     const lines = seedLines(comparison.cells(setupId, arm.id), quantity);
-    const own = this.own.find((run) => run.setup === setupId && run.arm === arm.id);
+    const own = this.own.findLast((run) => run.setup === setupId && run.arm === arm.id);
     return {
       arm: arm.id,
       title: arm.title,
       lines,
       band: bandOf(lines, quantity, (values) => comparison.interval(values)),
-      own: own ? (seedLines([own.cell], quantity)[0]?.points ?? []) : [],
+      own: own ? (seedLines([own], quantity)[0]?.points ?? []) : [],
     };
   }
 

@@ -4,8 +4,10 @@
  */
 import type { BenchProgress, BenchReport, BenchRequest } from '../../../src/core/bench';
 import { compactThreshold, parseConfig, type RunConfig } from '../../../src/core/config';
+import type { CellResult, Experiment } from '../../../src/core/experiment/types';
 import type { KernelReport } from '../../../src/core/kernels';
 import type {
+  CellRequest,
   DeviceReport,
   EvalSummary,
   FallbackSpeed,
@@ -19,6 +21,7 @@ import type {
 } from '../../../src/core/protocol';
 import { decode, encode, special } from '../../../src/core/tokenizer';
 import { fakeBench } from './fake-bench';
+import { fakeCell } from './fake-results';
 
 export interface FakeOptions {
   /** Time of one iteration. */
@@ -28,7 +31,9 @@ export interface FakeOptions {
   readonly failAt?: number;
   /** Iteration that raises an alarm. */
   readonly alarmAt?: number;
-  /** Time of one row of a measurement, ms. */
+  /** Moves the success of cells that are run. */
+  readonly cellShift?: number;
+  /** Time of one row of a measurement, and of one cell, ms. */
   readonly benchMs?: number;
   /** How long it takes to hear Pause, Step and Stop, ms. */
   readonly reactMs?: number;
@@ -159,6 +164,9 @@ export class FakeTrainer implements TrainerApi {
   #active: string | null = null;
   #kernels: KernelReport[] = [];
   #benching = false;
+  #cancelled = false;
+  /** Cells that are kept, with the experiment they belong to. */
+  readonly cells: [string, CellResult][] = [];
   #status: TrainerStatus = 'idle';
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -247,6 +255,26 @@ export class FakeTrainer implements TrainerApi {
     this.seed(runId, preset ?? 'quick', parseConfig(config), 0, 'running', seed);
     this.#go(runId);
     return runId;
+  }
+  async runCell(
+    { experiment, setup, arm, seed }: CellRequest,
+    onProgress: (note: string) => void,
+  ): Promise<CellResult | null> {
+    this.calls.push(`cell ${setup} ${arm} ${seed}`);
+    onProgress('iteration 3 of 12, update');
+    this.#cancelled = false;
+    await new Promise((resolve) => setTimeout(resolve, this.options.benchMs ?? 100));
+    if (this.#cancelled) return null;
+    const result = fakeCell(setup, arm, seed, this.options.cellShift ?? 0);
+    this.cells.push([(experiment as Experiment).id, result]);
+    return result;
+  }
+  async cancelCell(): Promise<void> {
+    this.calls.push('cancelCell');
+    this.#cancelled = true;
+  }
+  async keptCells(experiment: unknown): Promise<CellResult[]> {
+    return this.cells.filter(([id]) => id === (experiment as Experiment).id).map(([, cell]) => cell);
   }
   async resume(runId: string): Promise<void> {
     this.calls.push('resume');

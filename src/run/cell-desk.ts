@@ -1,0 +1,134 @@
+/** Cells of experiments in the page: one at a time, kept in the store as soon as they are done. */
+import { LabError } from '../core/errors';
+import { type Cell, cellsOf } from '../core/experiment/cells';
+import { parseCellResult } from '../core/experiment/result';
+import { parseExperiment } from '../core/experiment/schema';
+import type { CellResult, Experiment } from '../core/experiment/types';
+import type { CellRequest } from '../core/protocol';
+import { createBrowserPool } from '../env/pool-browser';
+import type { GpuContext } from '../gpu/device';
+import type { EngineKind } from '../model/engine';
+import type { Store } from '../store';
+import { fetchBase } from './base-file';
+import { CellRunner, type PolicyStore } from './experiment/run-cell';
+import { type MeasureOptions, planFor } from './kernel-plan';
+import type { Release } from './run-lock';
+
+export interface CellDeskOptions {
+  readonly store: Promise<Store>;
+  /** Null where there is no graphics adapter. */
+  readonly context: (engine: EngineKind) => Promise<GpuContext | null>;
+  readonly measuring: () => Promise<MeasureOptions>;
+  /** Takes the device. @throws LabError bench.busy, bench.running */
+  readonly hold: () => Promise<Release>;
+}
+
+/** The experiment with room for any seed up to `seed`: which seeds it has decides nothing about a cell. */
+function widened(experiment: Experiment, seed: number): Experiment {
+  const free = <T extends { readonly seeds?: number }>({ seeds: _, ...rest }: T) => rest;
+  return {
+    ...experiment,
+    seeds: Math.max(experiment.seeds, seed),
+    setups: experiment.setups.map(free),
+    arms: experiment.arms.map(free),
+  };
+}
+
+export class CellDesk {
+  private controller: AbortController | null = null;
+
+  constructor(private readonly options: CellDeskOptions) {}
+
+  /** Ends the cell in hand at its next gate; what it had is lost, cells that are done are kept. */
+  cancel(): void {
+    this.controller?.abort();
+  }
+
+  /**
+   * Results of an experiment that this browser has, as far as they are of its present settings.
+   * @throws LabError experiment.…
+   */
+  async kept(input: unknown): Promise<CellResult[]> {
+    const experiment = parseExperiment(input);
+    // A hash holds everything but the seed, and of that only the warm start: these seeds have them all.
+    const current = await cellsOf(widened(experiment, experiment.warmStarts));
+    const known = new Set(current.map(({ setup, arm, hash }) => `${setup.id} ${arm.id} ${hash}`));
+    const rows = await (await this.options.store).loadCells(experiment.id);
+    return rows.flatMap((row, i) => {
+      try {
+        const cell = parseCellResult(row, `kept cell ${i}`);
+        return known.has(`${cell.setup} ${cell.arm} ${cell.hash}`) ? [cell] : [];
+      } catch (thrown) {
+        // Stored by another build: it is computed again when it is asked for.
+        if (thrown instanceof LabError) return [];
+        throw thrown;
+      }
+    });
+  }
+
+  /**
+   * Runs a cell and, before it, the cells whose policies it needs and that are not there.
+   * @returns the result once it is kept; null when it was cancelled
+   * @throws LabError `cells.running` while another one runs; `experiment.…`; `bench.…`; whatever a run throws
+   */
+  async run({ experiment: input, setup, arm, seed }: CellRequest, onProgress: (note: string) => void) {
+    if (this.controller)
+      throw new LabError({ code: 'cells.running', what: 'A cell is running already', fix: 'Wait for it, or stop it.' });
+    const controller = new AbortController();
+    this.controller = controller;
+    try {
+      const experiment = parseExperiment(input);
+      const cells = await cellsOf(widened(experiment, seed), { setups: [setup], arms: [arm], seeds: [seed, seed] });
+      const cell = cells.find((other) => other.arm.id === arm);
+      if (!cell)
+        throw new LabError({
+          code: 'experiment.unknown-cell',
+          what: 'The experiment has no such cell',
+          got: `${setup}, ${arm}, seed ${seed}`,
+        });
+      return await this.compute(experiment.id, cell, controller.signal, onProgress);
+    } finally {
+      this.controller = null;
+    }
+  }
+
+  private async compute(id: string, wanted: Cell, signal: AbortSignal, onProgress: (note: string) => void) {
+    const { options } = this;
+    const store = await options.store;
+    const release = await options.hold();
+    const pool = await createBrowserPool({ workers: wanted.config.terminalWorkers });
+    const measuring = { ...(await options.measuring()), signal };
+    const policies: PolicyStore = {
+      load: (name) => store.loadPolicy(name),
+      save: (name, bytes) => store.savePolicy(id, name, bytes),
+    };
+    const runner = new CellRunner({
+      context: await options.context(wanted.config.engine),
+      pool,
+      base: fetchBase,
+      policies,
+      kernels: (machine, shape, config) => planFor(machine, shape, config, measuring),
+      command: () => `in the page: ${id}`,
+    });
+    try {
+      for (const cell of [...wanted.dependsOn, wanted]) {
+        if (cell !== wanted && (await store.loadPolicy(cell.name))) continue;
+        const result = await runner.run(cell, {
+          signal,
+          onProgress: ({ iteration, iterations, note }) =>
+            onProgress(
+              `${cell.arm.title}: ${iterations > 0 ? `iteration ${iteration} of ${iterations}, ` : ''}${note}`,
+            ),
+        });
+        if (result === null) return null;
+        await store.saveCell(id, cell.name, result);
+        if (cell === wanted) return result;
+      }
+      return null;
+    } finally {
+      runner.dispose();
+      await pool.close();
+      await release();
+    }
+  }
+}
