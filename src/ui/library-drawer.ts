@@ -137,17 +137,10 @@ export class LabLibrary extends LabElement {
       ${this.error ? html`<lab-error .error=${this.error}></lab-error>` : nothing}
       <h2>My notebooks</h2>
       <ul>
-        <li>
-          <div class="name">Introduction</div>
-          <div class="meta">the notebook this page comes with</div>
-          <div class="row">
-            <wa-button size="xs" appearance="outlined" @click=${() =>
-              this.attempt(async () => {
-                await library.openHome();
-                this.open = false;
-              })}>Open</wa-button>
-          </div>
-        </li>
+        ${this.shipped('Introduction', 'the notebook this page comes with', () => library.openHome())}
+        ${this.services.shipped.map(({ document, about }) =>
+          this.shipped(document.title, about, () => library.openShipped(document)),
+        )}
         ${library.notebooks.map(
           (saved) => html`<li>
             <div class="name">${saved.title || 'Untitled notebook'}</div>
@@ -173,6 +166,20 @@ export class LabLibrary extends LabElement {
         ${session.stored.map((run) => this.run(run))}
       </ul>
     `;
+  }
+
+  private shipped(title: string, about: string, open: () => Promise<void>) {
+    return html`<li>
+      <div class="name">${title}</div>
+      <div class="meta">${about}</div>
+      <div class="row">
+        <wa-button size="xs" appearance="outlined" @click=${() =>
+          this.attempt(async () => {
+            await open();
+            this.open = false;
+          })}>Open<span class="visually-hidden"> ${title}</span></wa-button>
+      </div>
+    </li>`;
   }
 
   private run(run: RunSummary) {

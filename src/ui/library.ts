@@ -81,9 +81,14 @@ export class Library extends EventTarget {
   }
 
   /** The shipped notebook again; drafts stay where they are. */
-  async openHome(): Promise<void> {
+  openHome(): Promise<void> {
+    return this.openShipped(this.#services.home);
+  }
+
+  /** Another notebook that the page comes with. */
+  async openShipped(document: NotebookDocument): Promise<void> {
     await this.flush();
-    this.#show(this.#services.home, 'home', null);
+    this.#show(document, 'home', null);
     showInAddress(null);
   }
 

@@ -4,6 +4,7 @@ import './theme.css';
 import './theme';
 import './components';
 import { homeDocument } from '../notebook/home';
+import { resultsDocument } from '../notebook/results';
 import { createTrainerClient } from '../run/client';
 import { presets } from '../run/presets';
 import { fetchResults } from './comparison/results-file';
@@ -17,6 +18,9 @@ if (app)
   app.services = {
     presets,
     home: homeDocument,
+    shipped: [
+      { document: resultsDocument, about: 'the paper’s comparison at small scale, to look at and to run again' },
+    ],
     createTrainer: createTrainerClient,
     fetchResults,
     openShelf: openNotebookShelf,

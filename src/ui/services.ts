@@ -31,6 +31,8 @@ export interface NotebookShelf {
 export interface LabServices {
   readonly presets: Readonly<Record<string, PresetInfo>>;
   readonly home: NotebookDocument;
+  /** What else the page comes with, in the order it is offered. */
+  readonly shipped: readonly { readonly document: NotebookDocument; readonly about: string }[];
   /** Starts the trainer; called once, when it is first needed. */
   createTrainer(): TrainerApi;
   /** Text of a results file of the site, by name without its ending. @throws LabError results.missing, results.unreachable */

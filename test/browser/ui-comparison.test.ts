@@ -27,7 +27,8 @@ async function untilSeen<T>(selector: string, condition: () => T | undefined): P
       find(selector)?.scrollIntoView({ block: 'center' });
     }
     return condition();
-  });
+    // Drawing shares the processor with software WebGPU of other tests.
+  }, 40_000);
 }
 
 async function mountComparison(options: FakeOptions = {}) {
@@ -215,4 +216,17 @@ test('not while a run occupies the adapter', async () => {
   await click('[data-command=run]');
   await until(() => textOf(find('lab-rerun')).includes('Not while a run occupies the adapter'));
   expect(find('[data-cells=one]')?.hasAttribute('disabled')).toBe(true);
+});
+
+test('My runs offers the notebook of results', async () => {
+  await mount();
+  await click('.library');
+  const open = await until(() =>
+    findAll('lab-library')
+      .flatMap((drawer) => findAll('wa-button', drawer.shadowRoot!))
+      .find((b) => b.textContent?.replace(/\s+/g, ' ').trim() === 'Open What reproduces'),
+  );
+  open.click();
+  await until(() => textOf(find('h1')) === 'What reproduces');
+  expect(find('lab-comparison')).toBeDefined();
 });

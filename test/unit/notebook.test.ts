@@ -8,6 +8,7 @@ import { blankCell, cellKinds } from '../../src/notebook/cells';
 import { documentFromFile, documentToFile, parseDocument } from '../../src/notebook/document';
 import { homeDocument } from '../../src/notebook/home';
 import { limits } from '../../src/notebook/limits';
+import { resultsDocument } from '../../src/notebook/results';
 import { presets } from '../../src/run/presets';
 import { documentArbitrary } from './notebook-samples';
 
@@ -90,6 +91,11 @@ describe('notebook files', () => {
     expect(failure(() => documentFromFile('{}'))).toMatchObject({ code: 'file.invalid', where: 'version' });
     expect(failure(() => documentFromFile(' '.repeat(3e6))).code).toBe('file.too-large');
   });
+});
+
+test('the notebook of results is valid, and shows results', () => {
+  expect(parseDocument(resultsDocument)).toEqual(resultsDocument);
+  expect(resultsDocument.cells).toContainEqual({ kind: 'comparison', results: 'paper-table' });
 });
 
 describe('the home page', () => {

@@ -30,7 +30,7 @@ export const tableStyles = css`
   .pair {
     display: flex;
     flex-wrap: wrap;
-    gap: 1.2rem 2rem;
+    gap: 1.2rem 1.5rem;
     align-items: flex-start;
   }
   .pair > * {
@@ -64,10 +64,10 @@ export const tableStyles = css`
     text-align: start;
     color: var(--ink-2);
     font-weight: 600;
-    padding-left: 1.6rem;
+    padding-left: 1.1rem;
   }
   .first {
-    padding-left: 1.6rem;
+    padding-left: 1.1rem;
   }
   tbody tr {
     border-top: 1px solid var(--line);
@@ -82,7 +82,7 @@ export const tableStyles = css`
     background: var(--paper);
     white-space: normal;
     min-width: 7rem;
-    max-width: 13rem;
+    max-width: 12.5rem;
   }
   td small {
     color: var(--ink-3);

@@ -27,6 +27,7 @@ const app = document.querySelector<LabApp>('lab-app') as LabApp;
 app.services = {
   presets,
   home: query.has('comparison') ? { ...homeDocument, cells: sample.slice(-1) } : homeDocument,
+  shipped: [],
   createTrainer: () => trainer,
   fetchResults,
   openShelf: openNotebookShelf,

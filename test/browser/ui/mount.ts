@@ -4,6 +4,7 @@ import '../../../src/ui/theme.css';
 import '../../../src/ui/theme';
 import '../../../src/ui/components';
 import type { NotebookDocument } from '../../../src/notebook/document';
+import { resultsDocument } from '../../../src/notebook/results';
 import { presets } from '../../../src/run/presets';
 import type { LabApp } from '../../../src/ui/lab-app';
 import '../../../src/ui/lab-app';
@@ -53,7 +54,14 @@ export async function mount(options: FakeOptions = {}, prepare: (t: FakeTrainer)
   prepare(trainer);
   const shelf = memoryShelf();
   const app = document.createElement('lab-app');
-  app.services = { presets, home, createTrainer: () => trainer, fetchResults: fakeFetch, openShelf: async () => shelf };
+  app.services = {
+    presets,
+    home,
+    shipped: [{ document: resultsDocument, about: 'results' }],
+    createTrainer: () => trainer,
+    fetchResults: fakeFetch,
+    openShelf: async () => shelf,
+  };
   document.body.append(app);
   await until(() => find('lab-experiment'));
   return { app, trainer, shelf };
@@ -86,9 +94,9 @@ export function textOf(element: Element | undefined): string {
     .trim();
 }
 
-/** Waits for a condition. @throws when it does not come true within 10 s */
-export async function until<T>(condition: () => T | undefined | null | false): Promise<T> {
-  const end = performance.now() + 10_000;
+/** Waits for a condition. @throws when it does not come true in time, 10 s unless told */
+export async function until<T>(condition: () => T | undefined | null | false, limitMs = 10_000): Promise<T> {
+  const end = performance.now() + limitMs;
   for (;;) {
     const value = condition();
     if (value) return value;
