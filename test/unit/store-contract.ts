@@ -30,6 +30,19 @@ export function storeContract(name: string, open: (options?: StoreOptions) => Pr
       expect(await store.loadRecords('b')).toEqual([]);
     });
 
+    test('keeps cells by experiment and name, and policies by name; the same name is replaced', async () => {
+      const store = await open();
+      await store.saveCell('one', 'a', { n: 1 });
+      await store.saveCell('one', 'b', { n: 2 });
+      await store.saveCell('two', 'a', { n: 3 });
+      await store.saveCell('one', 'a', { n: 4 });
+      expect(await store.loadCells('one')).toEqual([{ n: 4 }, { n: 2 }]);
+      expect(await store.loadCells('three')).toEqual([]);
+      await store.savePolicy('one', 'a', Uint8Array.of(1, 2));
+      expect(await store.loadPolicy('a')).toEqual(Uint8Array.of(1, 2));
+      expect(await store.loadPolicy('b')).toBeNull();
+    });
+
     test('keeps measured kernels by adapter, version and model; another version replaces the old', async () => {
       const store = await open();
       await store.saveKernels('a', '1', 'small', { n: 1 });
