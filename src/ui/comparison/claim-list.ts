@@ -103,7 +103,7 @@ export class LabClaimList extends LabElement {
             ? 'No seed has both arms yet.'
             : html`<b>${difference(decided, mean ?? 0)} ${unit}</b>
               ${interval ? html`[${difference(decided, interval.low)}, ${difference(decided, interval.high)}]` : nothing}<br />
-              p ${p(adjustedP)}, correlation ${correlation === null ? '–' : correlation.toFixed(2)}, ${count(values.length, 'seed')}`
+              p ${p(adjustedP)}, correlation ${correlation === null ? '–' : correlation.toFixed(2).replace('-', '−')}, ${count(values.length, 'seed')}`
         }
       </span>
       <span class="verdict" title=${means}><wa-icon name=${icon}></wa-icon><span>${verdict}${small && verdict !== 'equivalent' ? html` <small>(small)</small>` : nothing}</span></span>
