@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { cellsOf } from '../../src/core/experiment/cells';
 import { parseResults } from '../../src/core/experiment/result';
+import { armTable } from '../../src/core/experiment/verdicts';
 import { compare } from '../../src/headless/experiment/compare';
-import { halfWidth, predictionInterval } from '../../src/headless/experiment/spread';
+import { tableText } from '../../src/headless/experiment/report';
 import { runLab } from '../../src/headless/lab';
 import { sampleExperiment, sampleResult } from './experiment-samples';
 
@@ -89,7 +90,7 @@ test('collect writes the same bytes whatever the folder or bundle they come from
   const first = await lab('collect @/cells --out @/a.json --csv @/a.csv --json');
   expect(first.code).toBe(0);
   expect(jsonLines(first.stdout).at(-1)).toEqual({ done: true, cells: 17, missing: 17, ignored: 0 });
-  expect(first.stderr).toContain('missing: large swap seed 3');
+  expect(first.stderr).toBe('missing: 17 of 34 cells (large 17); lab experiment --list names them\n');
   await lab('collect @/a.json --out @/b.json --json');
   const text = readFileSync(at('a.json'), 'utf8');
   expect(readFileSync(at('b.json'), 'utf8')).toBe(text);
@@ -152,20 +153,94 @@ test('a rerun is compared by every number on the same machine, by the spread of 
   expect(judge({ ...at(0.76), adapter: 'other' }, [sampleResult]).verdict).toBe('unjudged');
 });
 
-test('intervals are those of the t table', () => {
-  // x̄ 3, s 1.581139, t(0.975, 4) = 2.776445 (NIST/SEMATECH e-Handbook, table of t).
-  expect(halfWidth([1, 2, 3, 4, 5])).toBeCloseTo((2.776445 * 1.5811388) / Math.sqrt(5), 5);
-  const { low, high } = predictionInterval([1, 2, 3, 4, 5]);
-  expect(low).toBeCloseTo(3 - 2.776445 * 1.5811388 * Math.sqrt(1.2), 5);
-  expect(high).toBeCloseTo(3 + 2.776445 * 1.5811388 * Math.sqrt(1.2), 5);
-  expect(halfWidth([1])).toBeNull();
+/** A folder of cells. @param comp success by setup and arm, of seeds 1 … */
+async function folderOf(name: string, comp: Readonly<Record<string, readonly number[]>>): Promise<void> {
+  mkdirSync(at(name));
+  writeFileSync(at(`${name}/experiment.json`), JSON.stringify(sampleExperiment));
+  for (const cell of await cellsOf(sampleExperiment)) {
+    const { setup, arm, seed, hash } = cell;
+    const success = comp[`${setup.id} ${arm.id}`]?.[seed - 1];
+    if (success === undefined) continue;
+    const evaluation = { ...sampleResult.evaluation, comp: { ...sampleResult.evaluation.comp, success } };
+    const result = { ...sampleResult, setup: setup.id, arm: arm.id, seed, hash, evaluation };
+    writeFileSync(at(`${name}/${cell.name}.json`), JSON.stringify(result));
+  }
+}
+
+// Differences of the claim: 0.3, 0.5, 0.4. Mean 0.4, s 0.1, t(0.975, 2) = 4.302653 (NIST/SEMATECH e-Handbook, table of t):
+// 0.4 ± 0.248414. Two of 8 sign patterns are as far from 0: p = 0.25, the only test. Deviations of the sides: −0.1, 0, 0.1 and
+// 0, −0.1, 0.1, so r = 0.01 / 0.02.
+const decided = {
+  'small full': [0.6, 0.7, 0.8],
+  'small base-policy': [0.3, 0.2, 0.4],
+  'large full': [0.5],
+};
+
+test('collect prints the table in the layout of the paper, then each claim with its numbers', async () => {
+  await folderOf('decided', decided);
+  const { stdout, stderr } = await lab('collect @/decided');
+  const lines = stdout.split('\n');
+  expect(lines[2]).toMatch(/\| Small +\| Large$/);
+  expect(lines[3]).toMatch(/^arm +\| n +single +comp +long +\| n +single +comp +long$/);
+  expect(lines[4]).toMatch(/^Full +\| 3 +50\.0 ±0\.0 +70\.0 ±24\.8 +62\.5 ±0\.0 +\| 1 +50\.0 +50\.0 +62\.5$/);
+  expect(lines[5]).toMatch(/^Masked +\| 0 +– +– +– +\| 0 +– +– +–$/);
+  const claim = lines.indexOf('Training helps.');
+  expect(lines[claim - 2]).toMatch(/^setup +difference +95 % interval +n +p +Holm p +r +verdict$/);
+  expect(lines[claim + 1]).toMatch(
+    /^ {2}Small +\+40\.0 +points +\[\+15\.2, \+64\.8\] +3 +0\.250 +0\.250 +0\.50 {2}reproduced$/,
+  );
+  expect(lines[claim + 2]).toBe('  no seed has both sides yet: Large');
+  expect(stderr).toBe('missing: 27 of 34 cells (small 11, large 16); lab experiment --list names them\n');
 });
 
-test('collect prints the table in the layout of the paper', async () => {
+test('setups without cells are named; blocks that do not fit a line go below', async () => {
   const { stdout } = await lab('collect @/cells');
-  const lines = stdout.split('\n');
-  expect(lines[2]).toMatch(/\| Small +\| Large/);
-  expect(lines[3]).toMatch(/^arm +\| seeds +single +comp +long +\| seeds +single +comp +long$/);
-  expect(lines[4]).toMatch(/^Full +\| +3 +50\.0 ±0\.0 +75\.0 ±0\.0 +62\.5 ±0\.0 +\| +0 +– +– +–$/);
-  expect(lines).toHaveLength(11);
+  expect(stdout).toContain('\nNo cell yet: Large\n');
+  expect(stdout).not.toContain('| Large');
+  const wide = { ...sampleExperiment, setups: ['a', 'b'].map((id) => ({ id, title: id.repeat(70), config: {} })) };
+  const table = tableText(
+    { version: 1, experiment: wide, cells: wide.setups.map(({ id }) => ({ ...sampleResult, setup: id })) },
+    [],
+  ).split('\n');
+  expect(table.filter((line) => line.startsWith('arm'))).toHaveLength(2);
+  expect(Math.max(...table.map((line) => line.length))).toBeLessThanOrEqual(120);
+});
+
+test('collect --json and --claims say of each claim what the table says', async () => {
+  const { stdout } = await lab('collect @/decided --json --claims @/claims.csv');
+  const all = jsonLines(stdout);
+  const comp = all.filter((line) => line.kind === 'arm' && line.outcome === 'comp' && line.setup === 'small');
+  expect(comp.map(({ arm, n, missing }) => [arm, n, missing])).toEqual([
+    ['full', 3, []],
+    ['masked', 0, [1, 2, 3]],
+    ['base-policy', 3, []],
+    ['swap', 0, [1, 2, 3]],
+    ['writer', 0, [1, 2, 3]],
+    ['few', 0, [1, 2]],
+  ]);
+  const [small, large] = all.filter(({ kind }) => kind === 'claim');
+  expect(small).toMatchObject({ setup: 'small', n: 3, adjustedP: 0.25, verdict: 'reproduced', small: false });
+  expect(small.interval.low).toBeCloseTo(0.4 - 0.248414, 5);
+  expect(large).toMatchObject({ setup: 'large', n: 0, unpaired: [1], verdict: 'unresolved' });
+  const rows = readFileSync(at('claims.csv'), 'utf8').trim().split('\n');
+  expect(rows).toHaveLength(3);
+  const [names, first] = rows.map((row) => row.split(','));
+  const field = (name: string) => first![names!.indexOf(name)];
+  expect(['claim', 'setup', 'n', 'adjustedP', 'verdict', 'small', 'text'].map(field)).toEqual([
+    'trained',
+    'small',
+    '3',
+    '0.25',
+    'reproduced',
+    'false',
+    'Training helps.',
+  ]);
+  expect(Number(field('high95'))).toBeCloseTo(0.4 + 0.248414, 5);
+});
+
+test('seeds that a setup does not ask for are not missing', () => {
+  const setups = sampleExperiment.setups.map((setup) => ({ ...setup, seeds: setup.id === 'large' ? 1 : 3 }));
+  const table = armTable({ version: 1, experiment: { ...sampleExperiment, setups }, cells: [] });
+  const missing = (setup: string) => table.find((s) => s.setup === setup && s.arm === 'full')?.missing;
+  expect([missing('small'), missing('large')]).toEqual([[1, 2, 3], [1]]);
 });

@@ -144,7 +144,7 @@ export function armTable({ experiment, cells }: ExperimentResults): ArmSample[] 
         outcomes.map((outcome) => {
           const values = valuesOf(cells, setup.id, arm.id, outcome);
           const present = new Set(values.map(({ seed }) => seed));
-          const wanted = Array.from({ length: seedsOf(experiment, arm) }, (_, i) => i + 1);
+          const wanted = Array.from({ length: seedsOf(experiment, arm, setup) }, (_, i) => i + 1);
           const missing = wanted.filter((seed) => !present.has(seed));
           return { setup: setup.id, arm: arm.id, outcome, missing, ...sampleOf(experiment, values) };
         }),

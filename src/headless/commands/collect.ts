@@ -1,21 +1,35 @@
+import type { Cell } from '../../core/experiment/cells';
+import { claimsCsv } from '../../core/experiment/claims-csv';
 import { resultsCsv } from '../../core/experiment/csv';
+import type { Experiment } from '../../core/experiment/types';
+import { armTable, decideClaims } from '../../core/experiment/verdicts';
 import type { Command } from '../command';
 import { readExperiment } from '../experiment/arguments';
 import { bundleText, collect as collectCells, withoutTimes } from '../experiment/bundle';
-import { tableOf, tableText } from '../experiment/report';
+import { claimsText } from '../experiment/claims-text';
+import { tableText } from '../experiment/report';
 import { requireReplaceableFile, writeAtomically } from '../targets';
+
+/** What is not there yet, in one line: so much of each setup. */
+function missingLine({ setups }: Experiment, missing: readonly Cell[], cells: number): string {
+  const counts = setups.map(({ id }) => [id, missing.filter(({ setup }) => setup.id === id).length] as const);
+  const parts = counts.filter(([, count]) => count > 0).map(([id, count]) => `${id} ${count}`);
+  return `missing: ${missing.length} of ${missing.length + cells} cells (${parts.join(', ')}); lab experiment --list names them`;
+}
 
 const collect: Command = {
   name: 'collect',
-  summary: 'gather the cells of an experiment into one file; print its table',
-  usage: 'collect <dir|results.json> [--experiment file] [--out results.json] [--csv file] [--strip-times] [--json]',
+  summary: 'gather the cells of an experiment into one file; print its table and a verdict on each claim',
+  usage:
+    'collect <dir|results.json> [--experiment file] [--out results.json] [--csv file] [--claims file] [--strip-times] [--json]',
   positionals: 1,
   options: {
     experiment: { type: 'string', help: 'experiment file (default: the one stored with the cells)' },
     out: { type: 'string', help: 'write the bundle to this file: experiment and cells, a cell a line' },
     csv: { type: 'string', help: 'write a table with all numbers of each cell, curves aside, to this file' },
+    claims: { type: 'string', help: 'write a table with difference, tests and verdict of each claim to this file' },
     'strip-times': { type: 'boolean', help: 'blank time fields in what is written: equal runs give equal bytes' },
-    json: { type: 'boolean', help: 'print JSON lines in place of the table' },
+    json: { type: 'boolean', help: 'print JSON lines in place of the tables: arms, then claims' },
   },
   async run(args) {
     const path = args.required(0, 'folder of cells or results file');
@@ -23,21 +37,26 @@ const collect: Command = {
     const collected = await collectCells(path, given === undefined ? undefined : await readExperiment(given));
     const { missing, ignored } = collected;
     const results = args.flag('strip-times') ? withoutTimes(collected.results) : collected.results;
+    const { experiment, cells } = results;
+    const claims = decideClaims(results);
     const targets: [string | undefined, () => string][] = [
       [args.text('out'), () => bundleText(results)],
-      [args.text('csv'), () => resultsCsv(results.cells)],
+      [args.text('csv'), () => resultsCsv(cells)],
+      [args.text('claims'), () => claimsCsv(claims)],
     ];
     for (const [target] of targets) if (target !== undefined) await requireReplaceableFile(target);
     for (const [target, text] of targets) if (target !== undefined) await writeAtomically(target, text());
     for (const line of ignored) args.note(`left out: ${line}`);
-    for (const { setup, arm, seed } of missing) args.note(`missing: ${setup.id} ${arm.id} seed ${seed}`);
-    const table = tableOf(results);
+    if (missing.length > 0) args.note(missingLine(experiment, missing, cells.length));
+    const table = armTable(results);
     if (!args.flag('json')) {
-      args.say(tableText(results.experiment, table));
+      args.say(tableText(results, table));
+      args.say(`\n${claimsText(results, claims)}`);
       return;
     }
-    for (const entry of table) args.print(entry);
-    args.print({ done: true, cells: results.cells.length, missing: missing.length, ignored: ignored.length });
+    for (const sample of table) args.print({ kind: 'arm', ...sample });
+    for (const result of claims) args.print({ kind: 'claim', ...result });
+    args.print({ done: true, cells: cells.length, missing: missing.length, ignored: ignored.length });
   },
 };
 export default collect;

@@ -1,7 +1,7 @@
 /** Whether a cell that was run again agrees with what was recorded. */
 import type { CellResult } from '../../core/experiment/types';
 import { sameKernels } from '../../core/kernels';
-import { predictionInterval } from './spread';
+import { predictionInterval } from '../../core/statistics/intervals';
 
 /** Fields that say where and when, not what came out. */
 const provenance: ReadonlySet<string> = new Set(['command', 'createdAt', 'elapsedMs', 'build', 'adapter', 'kernels']);
@@ -65,7 +65,7 @@ export function compare(recorded: CellResult, got: CellResult, all: readonly Cel
       faults: ['another machine, and only one recorded seed: no spread to judge by'],
     };
   const faults = (['comp', 'single', 'long'] as const).flatMap((mode) => {
-    const interval = predictionInterval(seeds.map(({ evaluation }) => evaluation[mode].success));
+    const interval = predictionInterval(seeds.map(({ evaluation }) => evaluation[mode].success))!; // of two seeds or more
     const value = got.evaluation[mode].success;
     if (value >= interval.low && value <= interval.high) return [];
     return [

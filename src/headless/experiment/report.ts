@@ -1,72 +1,54 @@
-/** The table of an experiment in the layout of the paper (rows arms, blocks of columns setups), and its claims, as text. */
-import type { EvalMode, Experiment, ExperimentResults } from '../../core/experiment/types';
-import { halfWidth } from './spread';
+/** The table of an experiment in the layout of the paper (rows arms, blocks of columns setups), as text. */
+import { evalModes } from '../../core/experiment/paper';
+import type { Experiment, ExperimentResults } from '../../core/experiment/types';
+import type { ArmSample } from '../../core/experiment/verdicts';
+import { aligned, percent } from './text-columns';
 
-/** Order of the paper's columns. */
-const columns: readonly EvalMode[] = ['single', 'comp', 'long'];
-
-/** Success over seeds. */
-interface Rate {
-  readonly mean: number;
-  /** Half the width of the 95 % interval of the mean; null where seeds are too few. */
-  readonly half: number | null;
-}
-
-/** One arm in one setup. */
-interface TableEntry {
-  readonly setup: string;
-  readonly arm: string;
-  /** Number of seeds. */
-  readonly n: number;
-  readonly rates: Readonly<Record<EvalMode, Rate>>;
-}
-
-/** Arms that have a cell, in the order of the experiment. */
-export function tableOf({ experiment, cells }: ExperimentResults): TableEntry[] {
-  return experiment.setups.flatMap(({ id: setup }) =>
-    experiment.arms.flatMap(({ id: arm }) => {
-      const own = cells.filter((cell) => cell.setup === setup && cell.arm === arm);
-      if (own.length === 0) return [];
-      const rateOf = (mode: EvalMode): Rate => {
-        const values = own.map(({ evaluation }) => evaluation[mode].success);
-        return { mean: values.reduce((sum, value) => sum + value, 0) / values.length, half: halfWidth(values) };
-      };
-      const rates = { comp: rateOf('comp'), single: rateOf('single'), long: rateOf('long') };
-      return [{ setup, arm, n: own.length, rates }];
-    }),
-  );
-}
-
-const percent = (share: number) => (100 * share).toFixed(1);
-const rate = ({ mean, half }: Rate) => `${percent(mean)}${half === null ? '' : ` ±${percent(half)}`}`;
-
-const GAP = '  ';
+/** Characters of a line: blocks that do not fit go below the others. */
+const LINE = 120;
 const BLOCK_GAP = '  | ';
 
-/** Width of each column. */
-const widths = (rows: readonly (readonly string[])[]) =>
-  (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+/** Mean and half of the 95 % interval in %; `–` where no seed has a value yet. */
+function rate(sample: ArmSample | undefined): string {
+  if (!sample || sample.mean === null) return '–';
+  const { mean, interval } = sample;
+  return `${percent(mean)}${interval === null ? '' : ` ±${percent((interval.high - interval.low) / 2)}`}`;
+}
 
-/** Success in %, mean ± half of the 95 % interval over seeds; `–` where an arm has no seed yet. */
-export function tableText({ title, setups, arms }: Experiment, entries: readonly TableEntry[]): string {
-  const block = (setup: string): string[][] => [
-    ['seeds', ...columns],
-    ...arms.map(({ id }) => {
-      const entry = entries.find((e) => e.setup === setup && e.arm === id);
-      return entry ? [String(entry.n), ...columns.map((mode) => rate(entry.rates[mode]))] : ['0', '–', '–', '–'];
-    }),
-  ];
-  const blocks = setups.map(({ id, title: name }) => {
-    const rows = block(id);
-    const width = widths(rows);
-    const lines = rows.map((row) => row.map((text, i) => text.padStart(width[i]!)).join(GAP));
-    const whole = Math.max(name.length, lines[0]?.length ?? 0);
-    return [name.padEnd(whole), ...lines.map((line) => line.padEnd(whole))];
+/** One setup: its title, a line of column names, a line an arm; all of one width. `·`: the arm does not run there. */
+function block(setup: Experiment['setups'][number], arms: Experiment['arms'], table: readonly ArmSample[]): string[] {
+  const rows = arms.map((arm) => {
+    const own = evalModes.map((mode) =>
+      table.find((s) => s.setup === setup.id && s.arm === arm.id && s.outcome === mode),
+    );
+    return own[0] ? [String(own[0].n), ...own.map(rate)] : ['·', ...evalModes.map(() => '·')];
   });
-  const names = ['', 'arm', ...arms.map((arm) => arm.title)];
-  const first = Math.max(...names.map((name) => name.length));
-  const lines = names.map((name, i) =>
-    [name.padEnd(first), ...blocks.map((rows) => rows[i])].join(BLOCK_GAP).trimEnd(),
-  );
-  return `${title}: success in %, mean over seeds ± half of the 95 % interval\n\n${lines.join('\n')}\n`;
+  const lines = aligned([['n', ...evalModes], ...rows]);
+  const width = Math.max(setup.title.length, lines[0]!.length);
+  return [setup.title, ...lines].map((line) => line.padEnd(width));
+}
+
+/**
+ * Success in %, mean over seeds ± half of the 95 % interval, as many setups side by side as a line holds; setups without cells
+ * are named at the end.
+ * @param table what `armTable` gives
+ */
+export function tableText({ experiment, cells }: ExperimentResults, table: readonly ArmSample[]): string {
+  const { title, arms } = experiment;
+  const begun = new Set(cells.map(({ setup }) => setup));
+  const setups = experiment.setups.filter(({ id }) => begun.has(id));
+  const open = experiment.setups.filter(({ id }) => !begun.has(id)).map((setup) => setup.title);
+  const labels = ['', 'arm', ...arms.map((arm) => arm.title)];
+  const width = Math.max(...labels.map((label) => label.length));
+  const names = labels.map((label) => label.padEnd(width));
+  const tiers: string[][] = [];
+  for (const lines of setups.map((setup) => block(setup, arms, table))) {
+    const tier = tiers.at(-1);
+    const joined = (left: readonly string[]) => left.map((line, i) => line + BLOCK_GAP + lines[i]);
+    if (tier && tier[0]!.length + BLOCK_GAP.length + lines[0]!.length <= LINE) tiers[tiers.length - 1] = joined(tier);
+    else tiers.push(joined(names));
+  }
+  const parts = tiers.map((tier) => tier.map((line) => `${line.trimEnd()}\n`).join(''));
+  if (open.length > 0) parts.push(`No cell yet: ${open.join('; ')}\n`);
+  return `${title}: success in %, mean over n seeds ± half of the 95 % interval\n\n${parts.join('\n')}`;
 }

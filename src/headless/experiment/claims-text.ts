@@ -1,0 +1,62 @@
+/** What an experiment says on its claims, as text: the paired difference in each setup, and the verdict. */
+import type { ExperimentResults, Outcome } from '../../core/experiment/types';
+import { type ClaimResult, EQUIVALENCE_MARGIN } from '../../core/experiment/verdicts';
+import { aligned, percent, signed } from './text-columns';
+
+/** Units of outcomes that are no shares. */
+const units: Partial<Record<Outcome, string>> = { summaryTokens: 'tokens', compactions: 'compactions', turns: 'turns' };
+
+const UNIT_WIDTH = Math.max(...Object.values(units).map((unit) => unit.length));
+
+const probability = (p: number | null) => (p === null ? '–' : p < 0.001 ? '<0.001' : p.toFixed(3));
+
+/** Names of the columns; the first is the setup, the last the verdict. */
+const head = ['setup', 'difference', '', '95 % interval', 'n', 'p', 'Holm p', 'r', 'verdict'];
+
+function row(
+  { claim, mean, interval, n, signFlip, adjustedP, correlation, verdict, small }: ClaimResult,
+  title: string,
+) {
+  const unit = units[claim.left.outcome];
+  const shown = (value: number) => signed(unit === undefined ? percent(value) : value.toFixed(2));
+  return [
+    `  ${title}`,
+    shown(mean!), // there is one wherever there are pairs
+    (unit ?? 'points').padEnd(UNIT_WIDTH),
+    interval === null ? '–' : `[${shown(interval.low)}, ${shown(interval.high)}]`,
+    String(n),
+    probability(signFlip?.p ?? null),
+    probability(adjustedP),
+    correlation === null ? '–' : correlation.toFixed(2).replace('-', '−'),
+    verdict + (small && verdict !== 'equivalent' ? ' (small)' : ''),
+  ];
+}
+
+/**
+ * Every claim with a line for each setup in which both sides have a seed; other setups that have begun are named in one line.
+ * @param decided what `decideClaims` gives
+ * @returns nothing where there are no claims
+ */
+export function claimsText({ experiment, cells }: ExperimentResults, decided: readonly ClaimResult[]): string {
+  const { setups, claims } = experiment;
+  if (claims.length === 0) return '';
+  const begun = new Set(cells.map(({ setup }) => setup));
+  const titleOf = (id: string) => setups.find((setup) => setup.id === id)?.title ?? id;
+  const paired = decided.filter(({ n }) => n > 0);
+  const [names, ...rows] = aligned([head, ...paired.map((result) => row(result, titleOf(result.setup)))], 1);
+  // The verdict begins where its name does: as the last column it needs no padding.
+  const line = (text: string) => text.replace(/ +(\S+(?: \(small\))?)$/, '  $1');
+  const sections = claims.map((claim) => {
+    const own = paired.flatMap((result, i) => (result.claim.id === claim.id ? [line(rows[i]!)] : []));
+    const open = decided.filter((result) => result.claim.id === claim.id && result.n === 0 && begun.has(result.setup));
+    if (open.length > 0)
+      own.push(`  no seed has both sides yet: ${open.map(({ setup }) => titleOf(setup)).join('; ')}`);
+    return `\n${[claim.text, ...own].join('\n')}\n`;
+  });
+  return `Claims: mean of left − right over the n seeds that have both. The verdict is that of the interval, whatever p is.
+p: sign-flip test; Holm p: adjusted over all lines; r: correlation of left with right over seeds;
+small: the 90 % interval lies within ±${100 * EQUIVALENCE_MARGIN} points.
+
+${line(names!)}
+${sections.join('')}`;
+}
