@@ -33,6 +33,7 @@ export async function writeResult(
   const rows = records.map((record) => ({
     ...Object.fromEntries(kept.map((name) => [name, record[name]])),
     ...(record.evalComp && { evalComp: record.evalComp, evalSingle: record.evalSingle }),
+    ...(record.evalLong && { evalLong: record.evalLong }),
     ...(record.alarms.length > 0 && { alarms: record.alarms.map((a) => a.code) }),
   }));
   const { preset, seed, config, adapter, kernels, build, createdAt } = header;

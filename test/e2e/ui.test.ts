@@ -212,6 +212,8 @@ test('smoke runs to its end, with curves, and is found again after a reload', as
   await page.locator('lab-charts').first().scrollIntoViewIfNeeded();
   await page.locator('.drawing svg').first().waitFor();
   // Sixteen held-out episodes, whatever they require.
+  const room = await page.locator('lab-by-compactions .long').textContent();
+  expect(room).toMatch(/Twice the window, compaction off: \d+\s%\s+of 16 episodes/);
   const counts = await page.locator('lab-by-compactions td:not(.single) .of').allTextContents();
   expect(counts.map((t) => Number(t.replace('of ', ''))).reduce((a, b) => a + b, 0)).toBe(16);
   expect(await axe()).toEqual([]);

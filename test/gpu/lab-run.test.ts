@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRolloutLine } from '../../src/core/trajectory-jsonl';
+import { initialParameters } from '../../src/model/initialise';
+import { readModel, writeModel } from '../../src/run/model-file';
 import { type Ended, labProgram, runLab, timeless } from './lab-support';
 
 let lab: string;
@@ -43,11 +45,18 @@ describe('lab run', () => {
       for (const key of [...numbers, 'turns', 'evalComp', 'evalSingle']) expect(line[key], key).toBeTypeOf('number');
     const last = whole.lines[whole.lines.length - 1]!;
     expect(last).toMatchObject({ done: true, iterations: 2 });
-    for (const key of ['evalComp', 'evalSingle', 'envTokens', 'elapsedMs']) expect(last[key], key).toBeTypeOf('number');
+    for (const key of ['evalComp', 'evalSingle', 'evalLong', 'envTokens', 'elapsedMs'])
+      expect(last[key], key).toBeTypeOf('number');
+    // Twice the window is evaluated at the end alone.
+    expect(iterations.map((line) => 'evalLong' in line)).toEqual([false, true]);
+    expect(iterations[1]).toMatchObject({ evalLong: last.evalLong, evalLongDetail: last.evalLongDetail });
     expect(last.adapter).toBeTypeOf('string');
     const result = JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'));
     expect(result).toMatchObject({ version: 1, seed: 5, preset: 'smoke', outcome: { status: 'finished' } });
     expect(result.iterations).toHaveLength(2);
+    expect(result.iterations[0].evalLong).toBeUndefined();
+    expect(result.iterations[1].evalLong).toMatchObject({ episodes: 8, success: last.evalLong });
+    expect(result.outcome.evalLong).toEqual(result.iterations[1].evalLong);
   });
 
   test('the folder holds config, metrics, every trajectory and a checkpoint', () => {
@@ -100,6 +109,18 @@ describe('lab run', () => {
     expect(last(again)).toEqual(last(whole));
   });
 
+  test('a run that its token budget ends has its evaluation, resumed too', { timeout: 300_000 }, async () => {
+    const out = join(folder, 'budget');
+    const ended = await run([...smoke, '--set', 'iterations=9', '--set', 'envTokenBudget=1', '--out', out]);
+    expect(ended.code, ended.stderr).toBe(0);
+    const [line, last] = ended.lines;
+    expect(ended.lines).toHaveLength(2);
+    expect(last).toMatchObject({ done: true, iterations: 1, evalCompDetail: { episodes: 8 } });
+    for (const key of ['evalComp', 'evalSingle', 'evalLong']) expect(last![key], key).toBe(line![key]);
+    const again = await run(['--resume', out]);
+    expect(again.lines).toEqual([{ ...last, elapsedMs: expect.any(Number), deviceBytes: expect.any(Number) }]);
+  });
+
   test.each([
     [['quick', '--set', 'windw=3'], 2, /Unknown configuration key "windw"/],
     [['nothing'], 2, /neither such a preset nor such a file/],
@@ -144,5 +165,50 @@ describe('lab run', () => {
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(/error: .*safetensors/i);
     expect(readFileSync(join(out, 'metrics.jsonl'), 'utf8').trim().split('\n')).toHaveLength(2);
+  });
+});
+
+describe('lab eval', () => {
+  const policy = () => join(folder, 'a', 'policy.safetensors');
+  const evaluate = async (...words: string[]) => {
+    const given = ['--seed', '5', '--episodes', '8', '--set', 'kernels=default', ...words];
+    const ended = await runLab(lab, ['eval', 'smoke', '--policy', policy(), ...given]);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.lines).toHaveLength(1);
+    return ended.lines[0]!;
+  };
+  let all: Record<string, unknown>;
+
+  test('of a finished run gives the numbers of its own final evaluation', { timeout: 120_000 }, async () => {
+    all = await evaluate();
+    const metrics = readFileSync(join(folder, 'a', 'metrics.jsonl'), 'utf8')
+      .trim()
+      .split('\n');
+    const final = JSON.parse(metrics.at(-1)!);
+    for (const key of ['evalComp', 'evalSingle', 'evalLong']) expect(all[`${key}Detail`], key).toEqual(final[key]);
+  });
+
+  test('another writer changes what needs summaries and nothing else', { timeout: 120_000 }, async () => {
+    const base = readModel(readFileSync('public/bases/chain-small.safetensors'), 'chain-small');
+    const writer = join(folder, 'writer.safetensors');
+    writeFileSync(writer, writeModel(base.shape, initialParameters(base.shape, 1, { copyInit: 1 }), {}));
+    const swapped = await evaluate('--writer', writer);
+    expect(swapped).toMatchObject({
+      writer,
+      evalSingleDetail: all.evalSingleDetail,
+      evalLongDetail: all.evalLongDetail,
+    });
+    const comp = (line: typeof all) => line.evalCompDetail as { meanCompactions: number };
+    expect(comp(all).meanCompactions).toBeGreaterThan(0);
+    expect(comp(swapped)).not.toEqual(comp(all));
+    // The policy as its own writer is no change.
+    const own = await evaluate('--writer', policy(), '--modes', 'comp');
+    expect(own.evalCompDetail).toEqual(all.evalCompDetail);
+  });
+
+  test('--modes evaluates only what it names', { timeout: 120_000 }, async () => {
+    const { evalSingle, evalSingleDetail, ...rest } = await evaluate('--modes', 'single');
+    expect([evalSingle, evalSingleDetail]).toEqual([all.evalSingle, all.evalSingleDetail]);
+    expect(Object.keys(rest).filter((key) => key.startsWith('eval'))).toEqual([]);
   });
 });

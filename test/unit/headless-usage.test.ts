@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { writeSafetensors } from '../../src/core/safetensors';
 import { runLab } from '../../src/headless/lab';
 import { requireReplaceableFile, requireWritableFile, writeAtomically } from '../../src/headless/targets';
+import { initialParameters } from '../../src/model/initialise';
+import { readModel, writeModel } from '../../src/run/model-file';
 
 // No test here may get as far as a device: it would train.
 vi.mock('../../src/gpu/dawn', () => ({
@@ -20,6 +22,10 @@ beforeAll(() => {
   writeFileSync(at('file'), 'something');
   writeFileSync(at('bad.json'), '{"windw": 3}');
   writeFileSync(at('mark.json'), '\uFEFF{"window": 40}');
+  // A policy like the base, for a larger window.
+  const { shape } = readModel(readFileSync('public/bases/chain-small.safetensors'), 'base');
+  const wide = { ...shape, positions: 2 * shape.positions };
+  writeFileSync(at('wide.safetensors'), writeModel(wide, initialParameters(wide, 1, { copyInit: 1 }), {}));
   writeFileSync(at('state.safetensors'), writeSafetensors([], { steps: '{"policy":1}' }));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -58,6 +64,14 @@ test.each([
   ['run @/mark.json --set window=40', 2, 'The window is too small for the reserve'],
   ['run smok', 2, 'Did you mean "smoke"?'],
   ['eval smok --policy x', 2, 'Did you mean "smoke"?'],
+  ['eval smoke --policy @/file --modes comp,sngle', 2, 'Did you mean "single"?'],
+  ['eval smoke --policy @/file --modes ', 2, 'expected comp, single and long'],
+  ['eval smoke --policy public/bases/chain-small.safetensors --writer @/nothing', 1, 'got nothing at that path'],
+  [
+    'eval smoke --policy public/bases/chain-small.safetensors --writer @/wide.safetensors',
+    1,
+    'another number of positions',
+  ],
   ['pretrain chain-smal', 2, 'Did you mean "chain-small"?'],
   ['config windw', 2, 'Did you mean "window"?'],
   ['run smoke --resume @', 2, 'no preset, --seed, --set or --out beside --resume, got smoke. Leave them out'],

@@ -84,6 +84,11 @@ describe('curves', () => {
     expect(widths.size).toBe(1);
     // Full precision: a row can be parsed back.
     expect(Number(rows[3]!.split(',')[2])).toBe(records[2]!.trainSuccess);
+    // Twice the window is evaluated once, at the end.
+    const last = fakeRecord(config.iterations, config);
+    const column = rows[0]!.split(',').indexOf('evalLong');
+    const field = (record: typeof last) => toCsv([record]).trimEnd().split('\n')[1]!.split(',')[column];
+    expect([field(records[0]!), field(last)]).toEqual(['', '0.3']);
   });
 
   test('between evaluations the last one counts', () => {

@@ -8,7 +8,7 @@ import { build } from '../../run/build';
 import { requireStoredPlan } from '../../run/kernel-plan';
 import { NullSink } from '../../run/null-sink';
 import { createEngine, loadBase } from '../../run/session';
-import { Trainer } from '../../run/trainer';
+import { type RunOutcome, Trainer } from '../../run/trainer';
 import type { Arguments, Command } from '../command';
 import { FileSink } from '../file-sink';
 import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
@@ -19,15 +19,25 @@ import { requireWritableFile, requireWritableFolder } from '../targets';
 
 /** One iteration as one JSON line: the success rates as plain numbers, the rest of an evaluation beside them. */
 export function iterationLine(record: IterationRecord): Record<string, unknown> {
-  const { evalComp, evalSingle, ...rest } = record;
+  const { evalComp, evalSingle, evalLong, ...rest } = record;
   if (!evalComp || !evalSingle) return rest;
   return {
     ...rest,
     evalComp: evalComp.success,
     evalSingle: evalSingle.success,
+    ...(evalLong && { evalLong: evalLong.success }),
     evalCompDetail: evalComp,
     evalSingleDetail: evalSingle,
+    ...(evalLong && { evalLongDetail: evalLong }),
   };
+}
+
+/** How a run ended; of one that had finished before, the evaluation is the stored one. */
+export function withEvaluation(ended: RunOutcome, records: readonly IterationRecord[]): RunOutcome {
+  if (ended.status !== 'finished') return ended;
+  // The last record, whatever its number: a token budget may end training before the last iteration.
+  const { evalComp = null, evalSingle = null, evalLong = null } = records.at(-1) ?? {};
+  return { ...ended, evalComp, evalSingle, evalLong };
 }
 
 function seconds(ms: number): string {
@@ -203,16 +213,15 @@ const run: Command = {
       args.signal.addEventListener('abort', () => trainer.stop());
       // Asked for while the device was being opened: no event comes any more.
       if (args.signal.aborted) trainer.stop();
-      const ended = await trainer.run(stored?.checkpoint ?? null);
-      // A run that had finished before has its evaluation among the stored records.
-      const { evalComp = null, evalSingle = null } = records.find((r) => r.iteration === config.iterations - 1) ?? {};
-      const outcome = ended.status === 'finished' ? { ...ended, evalComp, evalSingle } : ended;
+      const outcome = withEvaluation(await trainer.run(stored?.checkpoint ?? null), records);
       args.print({
         done: outcome.status === 'finished',
         evalComp: success(outcome.evalComp),
         evalSingle: success(outcome.evalSingle),
+        evalLong: success(outcome.evalLong),
         evalCompDetail: outcome.evalComp,
         evalSingleDetail: outcome.evalSingle,
+        evalLongDetail: outcome.evalLong,
         iterations: outcome.iterations,
         envTokens: outcome.envTokens,
         elapsedMs: Math.round(outcome.elapsedMs),

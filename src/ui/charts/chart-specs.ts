@@ -118,14 +118,15 @@ export function valueAt(series: SeriesSpec, records: readonly IterationRecord[],
   return null;
 }
 
-/** Every curve as comma-separated values; full precision, iterations from 0 as in every other file, empty where an iteration has no value. */
+/** Every curve, and the one value of the evaluation in twice the window, as comma-separated values; full precision, iterations from 0 as in every other file, empty where an iteration has no value. */
 export function toCsv(records: readonly IterationRecord[]): string {
   const series = chartSpecs.flatMap((spec) => spec.series);
-  const head = ['iteration', 'envTokens', ...series.map((s) => s.id), 'rolloutMs', 'updateMs', 'evalMs'];
+  const head = ['iteration', 'envTokens', ...series.map((s) => s.id), 'evalLong', 'rolloutMs', 'updateMs', 'evalMs'];
   const rows = records.map((r) => [
     r.iteration,
     r.envTokens,
     ...series.map((s) => s.value(r) ?? ''),
+    r.evalLong?.success ?? '',
     r.rolloutMs,
     r.updateMs,
     r.evalMs,

@@ -2,6 +2,7 @@
 import { css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { styleMap } from 'lit/directives/style-map.js';
+import { metricHelp } from '../../core/metrics';
 import type { EvalSummary, IterationRecord } from '../../core/protocol';
 import { definitionStyles, definitionTip } from '../definition';
 import { ordinal, percent } from '../format';
@@ -10,6 +11,8 @@ import { baseStyles } from '../styles';
 
 const DEFINITION =
   '0: the scripted expert solves the instance inside one window. 1, 2, …: with perfect summaries it goes through that many compactions. Held-out tasks, temperature 1.';
+
+const LONG_DEFINITION = `${metricHelp.evalLong} Measured once, after training: what room alone would buy.`;
 
 type Bucket = EvalSummary['byCompactions'][number] | undefined;
 
@@ -35,13 +38,14 @@ export class LabByCompactions extends LabElement {
       .bar { height: 100%; background: var(--ink-2); }
       .single .bar { background: repeating-linear-gradient(135deg, var(--ink-2) 0 2px, transparent 2px 5px); }
       .of { color: var(--ink-3); }
+      p { font-size: 0.82rem; margin: 0.5rem 0 0; font-variant-numeric: tabular-nums; }
     `,
   ];
 
   protected override render() {
     const record = this.records.findLast((r) => r.evalComp && r.evalSingle);
     if (!record?.evalComp || !record.evalSingle) return nothing;
-    const { evalComp, evalSingle } = record;
+    const { evalComp, evalSingle, evalLong } = record;
     return html`
       <h3>
         Success by compactions required <small>share of held-out episodes, iteration ${ordinal(record.iteration)}</small>
@@ -63,6 +67,13 @@ export class LabByCompactions extends LabElement {
           )}
         </tbody>
       </table>
+      ${
+        evalLong
+          ? html`<p class="long">Twice the window, compaction off: ${percent(evalLong.success)}
+              <span class="of">of ${evalLong.episodes} episodes</span>
+              ${definitionTip('Twice the window', LONG_DEFINITION)}</p>`
+          : nothing
+      }
     `;
   }
 }

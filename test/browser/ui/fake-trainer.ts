@@ -86,6 +86,7 @@ export function fakeRecord(i: number, config: RunConfig): IterationRecord {
     updateSkipped: false,
     alarms: [],
     ...(evaluates ? { evalComp: evaluation(success), evalSingle: evaluation(0.02) } : {}),
+    ...(i === config.iterations && evaluates ? { evalLong: evaluation(0.3) } : {}),
     rolloutMs: 900,
     updateMs: 300,
     evalMs: evaluates ? 800 : 0,
