@@ -165,12 +165,15 @@ describe('sweep', () => {
     );
   });
 
-  test('what a killed process left half written goes, what a living one writes stays', async () => {
+  test('what a killed process left goes, what a living one writes or holds stays', async () => {
     const dead = spawnSync(process.execPath, ['-e', '']).pid;
     const [gone, stays] = [`a.json.${dead}.partial`, `a.json.${process.pid}.partial`];
     for (const name of [gone, stays]) writeFileSync(join(path, name), '{');
+    // Claims, too: killed between a result and the end of its claim, nobody asks for that claim again.
+    for (const pid of [dead, process.pid])
+      writeFileSync(join(path, `${pid}.running`), JSON.stringify({ pid, host: hostname() }));
     await folder.prepare(sampleExperiment);
-    expect(readdirSync(path).sort()).toEqual([stays, 'experiment.json'].sort());
+    expect(readdirSync(path).sort()).toEqual([stays, `${process.pid}.running`, 'experiment.json'].sort());
   });
 
   test('two processes share a folder: each cell is computed once, and dependencies are waited for', async () => {

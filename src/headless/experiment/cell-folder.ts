@@ -13,7 +13,7 @@ import { readPolicy } from '../policy-file';
 import { readJson } from '../runtime';
 import { onFile, readBytes } from '../system-error';
 import { requireWritableFolder, writeAtomically } from '../targets';
-import { isAlive, takeClaim } from './claim';
+import { dropStaleClaim, isAlive, takeClaim } from './claim';
 
 /** The experiment as it was last run in a folder; `lab collect` reads it. */
 const EXPERIMENT = 'experiment.json';
@@ -25,12 +25,14 @@ export class CellFolder implements PolicyStore {
     private readonly note: (text: string) => void,
   ) {}
 
-  /** Makes the folder, keeps the experiment in it, and removes what a killed process left half written. @throws LabError file.… */
+  /** Makes the folder, keeps the experiment in it, and removes what a killed process left: halves of files, claims. @throws LabError file.… */
   async prepare(experiment: Experiment): Promise<void> {
     await requireWritableFolder(this.path);
     for (const name of await readdir(this.path)) {
       const pid = /\.(\d+)\.partial$/.exec(name)?.[1];
       if (pid !== undefined && !isAlive(Number(pid))) await rm(join(this.path, name), { force: true });
+      // Also of cells that were finished just before the kill, whose claims nobody would ask for again.
+      if (name.endsWith('.running')) await dropStaleClaim(join(this.path, name));
     }
     await writeAtomically(join(this.path, EXPERIMENT), `${JSON.stringify(experiment, null, 1)}\n`);
   }

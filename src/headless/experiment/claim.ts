@@ -55,6 +55,11 @@ export async function takeClaim(path: string): Promise<(() => Promise<void>) | n
   return null;
 }
 
+/** Removes a claim that nobody holds any more; one that is held stays. */
+export async function dropStaleClaim(path: string): Promise<void> {
+  if (await isStale(path)) await removeStale(path);
+}
+
 /**
  * Moves a stale claim away before removing it: of two processes that find it, one may meanwhile have put its own there,
  * which then goes back. (Were it still lost, a cell would be computed twice, with the same result.)
