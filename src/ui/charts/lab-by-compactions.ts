@@ -33,7 +33,8 @@ export class LabByCompactions extends LabElement {
       thead th { color: var(--ink-3); font-weight: 400; }
       tbody th { width: 1%; }
       td { padding: 0.15rem 0.8rem 0.15rem 0; }
-      .cell { display: grid; grid-template-columns: minmax(3rem, 1fr) 5.6rem; gap: 0.5rem; align-items: center; }
+      :is(th, td):last-child { padding-right: 0; }
+      .cell { display: grid; grid-template-columns: minmax(1rem, 1fr) 5.6rem; gap: 0.5rem; align-items: center; }
       .track { height: 0.6rem; background: var(--sunken); box-shadow: inset 0 0 0 1px var(--line); }
       .bar { height: 100%; background: var(--ink-2); }
       .single .bar { background: repeating-linear-gradient(135deg, var(--ink-2) 0 2px, transparent 2px 5px); }
