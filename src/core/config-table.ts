@@ -3,77 +3,9 @@
  * the validation and the documentation are all derived from it.
  */
 
-interface KeyBase {
-  /** Which group of controls the key belongs to. */
-  readonly group: ConfigGroup;
-  /** Short human label. */
-  readonly label: string;
-  /** One or two sentences: what it does, unit, source. */
-  readonly help: string;
-}
-export interface NumberKey extends KeyBase {
-  readonly type: 'integer' | 'number';
-  readonly default: number;
-  readonly min: number;
-  readonly max: number;
-  readonly unit?: string;
-}
-export interface BooleanKey extends KeyBase {
-  readonly type: 'boolean';
-  readonly default: boolean;
-}
-export interface ChoiceKey<T extends string = string> extends KeyBase {
-  readonly type: 'choice';
-  readonly default: T;
-  readonly options: readonly T[];
-  /** How options are shown; an option without a name is shown as it is written. */
-  readonly names?: Readonly<Partial<Record<T, string>>>;
-}
-export type ConfigKey = NumberKey | BooleanKey | ChoiceKey;
-export type ConfigGroup =
-  | 'task'
-  | 'context'
-  | 'model'
-  | 'rollout'
-  | 'credit'
-  | 'loss'
-  | 'optimiser'
-  | 'evaluation'
-  | 'engine';
+import { boolean, type ConfigKey, choice, integer, number } from './config-key';
 
-const integer = (
-  group: ConfigGroup,
-  label: string,
-  value: number,
-  min: number,
-  max: number,
-  help: string,
-  unit?: string,
-): NumberKey => ({ type: 'integer', group, label, default: value, min, max, help, unit });
-const number = (
-  group: ConfigGroup,
-  label: string,
-  value: number,
-  min: number,
-  max: number,
-  help: string,
-  unit?: string,
-): NumberKey => ({ type: 'number', group, label, default: value, min, max, help, unit });
-const boolean = (group: ConfigGroup, label: string, value: boolean, help: string): BooleanKey => ({
-  type: 'boolean',
-  group,
-  label,
-  default: value,
-  help,
-});
-const choice = <const T extends readonly string[]>(
-  group: ConfigGroup,
-  label: string,
-  options: T,
-  value: NoInfer<T[number]>,
-  help: string,
-  names?: Readonly<Partial<Record<NoInfer<T[number]>, string>>>,
-): ChoiceKey<T[number]> => ({ type: 'choice', group, label, options, default: value, help, names });
+export type { BooleanKey, ChoiceKey, ConfigGroup, ConfigKey, NumberKey } from './config-key';
 
 export const configTable = {
   // Task
@@ -105,9 +37,17 @@ export const configTable = {
   compaction: choice(
     'context',
     'Compaction',
-    ['summary', 'none'],
+    ['summary', 'none', 'last-n', 'oracle'],
     'summary',
-    'Whether a full context is replaced by a summary the policy writes (Eq. 7–9), or the rollout ends there.',
+    'What replaces a full context: a summary the policy writes (Eq. 7–9); nothing, the rollout ends there; its last tokens, as many as a summary may have; or the task’s own facts that are known and still needed (a ceiling).',
+    { 'last-n': 'last tokens', oracle: 'oracle summary' },
+  ),
+  trigger: choice(
+    'context',
+    'Trigger',
+    ['threshold', 'learned'],
+    'threshold',
+    'When a summary is written: as soon as too little room is left (Eq. 7), or also whenever the policy begins an action with the compact token, at most once between two steps.',
   ),
   window: integer('context', 'Window', 64, 24, 1024, 'Context budget C.', 'tokens'),
   trainWindowScale: integer(
@@ -175,9 +115,18 @@ export const configTable = {
   base: choice(
     'model',
     'Base policy',
-    ['chain-small', 'chain-verbose', 'terminal-small', 'code-small', 'terminal-large', 'code-large', 'random'],
+    [
+      'chain-small',
+      'chain-verbose',
+      'terminal-small',
+      'code-small',
+      'code-trigger',
+      'terminal-large',
+      'code-large',
+      'random',
+    ],
     'chain-small',
-    'Warm-started checkpoint the run begins from. chain-small and chain-verbose have seen chains only, the others their suite; small: d 32, 2 layers, large: d 64, 2 layers. random = freshly initialised (learns nothing in reasonable time).',
+    'Warm-started checkpoint the run begins from. chain-small and chain-verbose have seen chains only, the others their suite; small: d 32, 2 layers, large: d 64, 2 layers; code-trigger: code-small that has seen the compact token. random = freshly initialised (learns nothing in reasonable time).',
   ),
   warmStart: integer(
     'model',
@@ -264,6 +213,24 @@ export const configTable = {
     'Critic target: advantage before (local) or after (corrected) the cross-trajectory factor, plus V.',
   ),
   // Loss
+  summaryPrice: number(
+    'credit',
+    'Price of a summary token',
+    0,
+    0,
+    1,
+    'Taken from the reward for every token of a summary that the policy samples. Learning only; success does not change.',
+    'reward',
+  ),
+  recallReward: number(
+    'credit',
+    'Recall reward',
+    0,
+    0,
+    10,
+    'Added to the reward times the share of needed facts that the rollout’s summaries restate. Learning only; success does not change.',
+    'reward',
+  ),
   lossNorm: choice(
     'loss',
     'Loss normalisation',

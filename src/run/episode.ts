@@ -61,7 +61,7 @@ export class Episode {
   solved = false;
   killed = false;
   fedTokens = 0;
-  /** Tokens sampled so far: the random index of the next draw. */
+  /** Tokens drawn so far: the random index of the next draw. */
   sampled = 0;
   /** The command that waits for the terminal. */
   command = '';
@@ -147,20 +147,42 @@ export class Episode {
     };
   }
 
+  /** Whether `compact` as the first token of the next action would be a compaction (docs/algorithm.md section 9). */
+  get mayCompact(): boolean {
+    const { trigger, compaction, maxCompactions } = this.setup.config;
+    return (
+      trigger === 'learned' &&
+      compaction === 'summary' &&
+      this.need === 'action' &&
+      this.compactions.length < maxCompactions &&
+      // After a step the threshold has been checked, so that the summary fits; without one, compactions could follow each other.
+      this.stepStart > this.contextLength
+    );
+  }
+
   /** Takes what was sampled for the last `job`. */
   accept(job: DecodeJob, result: DecodeResult): void {
     const summary = this.need === 'summary';
-    this.cached = job.start + job.feed.length + result.ids.length - 1;
-    this.fedTokens += job.feed.length + result.ids.length - 1;
+    const compacts = this.mayCompact && result.ids[0] === special.compact;
+    // Decoding knows one stop token; what it drew after this other one never happened.
+    const taken = compacts ? 1 : result.ids.length;
+    this.cached = job.start + job.feed.length + taken - 1;
+    this.fedTokens += job.feed.length + taken - 1;
+    // All that was drawn: a random number is used once.
     this.sampled += result.ids.length;
     const from = this.sampleStart;
-    for (let i = 0; i < result.ids.length; i++) this.append(result.ids[i]!, 1, result.logp[i]!, result.values[i]!);
-    if (result.ids[result.ids.length - 1] !== job.stop) this.append(job.stop, 0);
+    for (let i = 0; i < taken; i++) this.append(result.ids[i]!, 1, result.logp[i]!, result.values[i]!);
+    if (!compacts && result.ids[taken - 1] !== job.stop) this.append(job.stop, 0);
     this.onTokens?.(summary ? 'summary' : 'action', this.ids.slice(from));
     const content = this.ids.slice(from, -1);
-    if (this.writesNote) this.startWith(content);
-    else if (summary) this.resume(content);
-    else {
+    if (compacts) {
+      this.closeSegment('execution');
+      this.need = 'summary';
+    } else if (this.writesNote) this.startWith(content);
+    else if (summary) {
+      this.closeSegment('summary');
+      this.resume(content);
+    } else {
       this.command = decodeCommand(content);
       this.need = 'terminal';
     }
@@ -198,9 +220,10 @@ export class Episode {
       return;
     }
     const wants = config.window - this.ids.length < this.threshold;
-    if (config.compaction === 'summary' && wants && this.compactions.length < config.maxCompactions) {
+    if (config.compaction !== 'none' && wants && this.compactions.length < config.maxCompactions) {
       this.closeSegment('execution');
-      this.need = 'summary';
+      if (config.compaction === 'summary') this.need = 'summary';
+      else this.resume(this.unwritten(config.compaction));
       return;
     }
     this.beforeAction();
@@ -284,12 +307,18 @@ export class Episode {
     else this.need = 'action';
   }
 
+  /** What stands in the place of a summary where the policy writes none; no longer than one. */
+  private unwritten(kind: 'last-n' | 'oracle'): number[] {
+    const most = this.setup.config.summaryCap - 1;
+    if (kind === 'last-n') return this.ids.slice(-most);
+    return [...encode(this.setup.tracker.facts().join(' ')).slice(0, most)];
+  }
+
   /** Eq. 9: rebuilds the context from the summary; the tail shrinks until the reserve fits, whatever M says. */
   private resume(content: readonly number[]): void {
     const { config, tracker } = this.setup;
     const before = this.ids.length;
     const head = [special.bos, ...(config.keepTask ? this.taskText() : []), special.resume, ...content];
-    this.closeSegment('summary');
     const needed = tracker.facts();
     const text = decodeCommand(content);
     let tail = config.tailSteps === 0 ? [] : this.live.slice(-config.tailSteps);

@@ -1,6 +1,6 @@
 /** Scripted players, driven through the same episodes as the policy: demonstrations, required compactions, chance. */
 import type { RunConfig } from '../core/config';
-import { encode } from '../core/tokenizer';
+import { encode, special } from '../core/tokenizer';
 import type { Rollout } from '../core/trajectory';
 import type { TerminalPool } from '../env/pool';
 import type { TaskInstance } from '../env/task';
@@ -16,6 +16,8 @@ export interface Player {
   act(episode: Episode, n: number): string;
   /** The summary, given the facts that are known and still needed. */
   summarise(facts: readonly string[], n: number): string;
+  /** Whether to compact instead of acting, asked where `trigger = learned` allows it; left out: never. */
+  compacts?(n: number): boolean;
 }
 
 /** The expert whose summaries lose nothing. */
@@ -24,9 +26,9 @@ export const expert: Player = {
   summarise: (facts) => facts.join(' '),
 };
 
-function scripted(text: string, stop: number, cap: number): DecodeResult {
+function scripted(tokens: readonly number[], cap: number): DecodeResult {
   // What does not fit the cap is cut, and then the stop token is appended, as for the policy.
-  const ids = Uint32Array.from([...encode(text), stop]).slice(0, cap);
+  const ids = Uint32Array.from(tokens).slice(0, cap);
   const zeros = new Float32Array(ids.length);
   return { ids, logp: zeros, values: zeros };
 }
@@ -36,9 +38,12 @@ export function decideAs(player: Player): LockstepOptions['decide'] {
   return async (seats) => {
     for (const { episode, n } of seats) {
       const summary = episode.need === 'summary';
-      const text = summary ? player.summarise(episode.setup.tracker.facts(), n) : player.act(episode, n);
+      const compacts = episode.mayCompact && player.compacts?.(n) === true;
+      const write = () => (summary ? player.summarise(episode.setup.tracker.facts(), n) : player.act(episode, n));
+      const text = compacts ? null : write();
       const job = episode.job(0);
-      episode.accept(job, scripted(text, job.stop, job.cap));
+      const tokens = text === null ? [special.compact] : [...encode(text), job.stop];
+      episode.accept(job, scripted(tokens, job.cap));
     }
   };
 }

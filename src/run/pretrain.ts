@@ -114,6 +114,7 @@ async function corpusOf(size: number, options: PretrainOptions): Promise<(step: 
 /** Demonstrations of the tasks from a number on; of each step's worth the last ones are played in twice the window. */
 async function demonstrations(from: number, count: number, options: PretrainOptions): Promise<Rollout[]> {
   const { recipe, seed, pool, gate } = options;
+  const { compactShare = 0 } = recipe;
   const config = recipeConfig(recipe);
   const wide: RunConfig = { ...config, window: 2 * config.window };
   const wideFrom = Math.round(recipe.demonstrations * (1 - recipe.wideShare));
@@ -123,6 +124,7 @@ async function demonstrations(from: number, count: number, options: PretrainOpti
   );
   return playScripted(setups, pool, gate, {
     ...expert,
+    compacts: (i) => compactShare > 0 && streams[i]!.uniform() < compactShare,
     summarise: (facts, i) =>
       lossySummary(facts, streams[i]!, {
         keep: recipe.keep,

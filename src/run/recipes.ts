@@ -23,6 +23,8 @@ export interface Recipe {
   readonly keep: number;
   /** Most junk words added to a summary. */
   readonly junkMax: number;
+  /** Under `trigger = learned`, probability that the expert compacts before an action where that is allowed; left out: 0. */
+  readonly compactShare?: number;
   /** Share of demonstrations played in twice the window, so that its positions are trained. */
   readonly wideShare: number;
   /** Copy-friendly initialisation, see model/initialise. */
@@ -73,6 +75,12 @@ export const recipes = {
     config: { ...small, suite: 'terminal' },
   },
   'code-small': { ...suiteRecipe, title: 'Code suite, small policy', config: { ...small, suite: 'code' } },
+  'code-trigger': {
+    ...suiteRecipe,
+    title: 'Code suite, small policy that knows how to compact',
+    config: { ...small, suite: 'code', trigger: 'learned' },
+    compactShare: 0.1,
+  },
   'terminal-large': {
     ...suiteRecipe,
     title: 'Terminal suite, larger policy',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compactThreshold, defaultConfig, parseConfig, type RunConfig } from '../../src/core/config';
-import { special } from '../../src/core/tokenizer';
+import { decodeCommand, encode, special } from '../../src/core/tokenizer';
 import type { Rollout } from '../../src/core/trajectory';
 import type { TaskInstance, TaskTracker } from '../../src/env/task';
 import type { DecodeJob, DecodeResult } from '../../src/model/engine';
@@ -88,6 +88,7 @@ describe('context budget', () => {
         tailSteps: fc.integer({ min: 0, max: 3 }),
         keepTask: fc.boolean(),
         turnSlack: fc.integer({ min: 0, max: 30 }),
+        compaction: fc.constantFrom('summary', 'last-n', 'oracle'),
       })
       .map((partial) => ({ ...defaultConfig, ...partial }))
       .filter((config) => config.window >= compactThreshold(config) + 8);
@@ -110,9 +111,10 @@ describe('context budget', () => {
           expect(segment.mask[0]).toBe(0);
           expect(segment.mask.includes(1)).toBe(true);
         }
-        // Alternating kinds, beginning with execution.
+        // Alternating kinds, beginning with execution; only execution where nothing is written.
+        const alternates = config.compaction === 'summary';
         rollout.segments.forEach((s, i) => {
-          expect(s.kind).toBe(i % 2 === 0 ? 'execution' : 'summary');
+          expect(s.kind).toBe(i % 2 === 0 || !alternates ? 'execution' : 'summary');
         });
       }),
       { numRuns: 300 },
@@ -204,6 +206,58 @@ describe('resume', () => {
     expect(roomy.initialContext().slice(4)[0]).toBe(special.act);
     const tight = compactOnce({ ...base, keepTask: false, tailSteps: 16, window: 64 });
     expect(base.window - tight.contextTokens).toBeGreaterThanOrEqual(compactThreshold(base));
+  });
+});
+
+describe('what is not written', () => {
+  /** Plays two-word steps until a compaction; the contexts before and after it. */
+  function compacted(compaction: 'last-n' | 'oracle', facts: readonly string[]) {
+    const told: string[] = [];
+    const tracker: TaskTracker = { ...silentTracker, facts: () => [...facts], resume: (text) => void told.push(text) };
+    const config = parseConfig({ ...base, compaction, summaryCap: 6 });
+    const setup = episodeWith(config).setup;
+    const episode = new Episode({ ...setup, tracker });
+    let before: number[] = [];
+    while (episode.compactions.length === 0) {
+      expect(episode.need).toBe('action');
+      before = episode.initialContext();
+      const job = episode.job(0);
+      before = [...before, ...job.feed];
+      episode.accept(job, sampled(job, [word, word + 1]));
+      episode.observe({ output: 'acorn bell boat', exitCode: 0, exited: false });
+    }
+    return { episode, told, after: episode.initialContext() };
+  }
+
+  test('last-n: the last tokens of the old context stand where the summary would', () => {
+    const { episode, after, told } = compacted('last-n', []);
+    // The end of the last step, by hand: the second word, the stop token, what was printed.
+    expect(after).toEqual([
+      special.bos,
+      special.task,
+      ...encode('follow acorn'),
+      special.resume,
+      word + 1,
+      special.eoc,
+      ...encode('acorn bell boat'),
+    ]);
+    expect(told).toEqual([decodeCommand(after.slice(-5))]);
+    expect(episode.need).toBe('action');
+    expect(episode.segments.map((s) => s.kind)).toEqual(['execution']);
+  });
+
+  test('oracle: the facts in order, cut at the cap, and counted as kept', () => {
+    const { episode, after } = compacted('oracle', ['code lead', 'next tent', 'end cyan']);
+    expect(after.slice(-6)).toEqual([special.resume, ...encode('code lead next tent end')]);
+    expect(episode.compactions[0]).toMatchObject({ summary: 'code lead next tent end', factsNeeded: 3, factsKept: 3 });
+  });
+
+  test('the token budget of steps goes on as ever, and rewards come at the end', () => {
+    const { episode } = compacted('oracle', ['code lead']);
+    while (episode.need === 'action') wave(episode, [word], 'acorn');
+    expect(episode.stop).toBe('turn-limit');
+    expect(episode.segments.every((s) => s.kind === 'execution')).toBe(true);
+    expect(trained(episode.result()).length).toBe(episode.sampled);
   });
 });
 
