@@ -270,11 +270,15 @@ export class Episode {
   private startWith(note: readonly number[]): void {
     this.writesNote = false;
     this.closeSegment('summary');
-    this.begin([special.bos, ...this.taskText(), special.note, ...note]);
+    const { window, compaction } = this.setup.config;
+    const context = [special.bos, ...this.taskText(), special.note, ...note];
     // As after a compaction: the step that triggers the next one, and its summary, must fit.
-    if (this.setup.config.compaction !== 'none' && this.setup.config.window - this.ids.length < this.threshold)
+    if (compaction !== 'none' && window - context.length < this.threshold) {
       this.finish('resume-too-long', 0);
-    else this.beforeAction();
+      return;
+    }
+    this.begin(context);
+    this.beforeAction();
   }
 
   private taskText(): number[] {
@@ -321,7 +325,9 @@ export class Episode {
     const head = [special.bos, ...(config.keepTask ? this.taskText() : []), special.resume, ...content];
     const needed = tracker.facts();
     const text = decodeCommand(content);
-    let tail = config.tailSteps === 0 ? [] : this.live.slice(-config.tailSteps);
+    // Under last-n the last steps stand there already.
+    const copied = config.compaction === 'last-n' ? 0 : config.tailSteps;
+    let tail = copied === 0 ? [] : this.live.slice(-copied);
     const size = () => head.length + tail.reduce((n, s) => n + s.ids.length, 0);
     while (tail.length > 0 && config.window - size() < this.threshold) tail = tail.slice(1);
     tracker.resume(text);
