@@ -8,7 +8,8 @@ export const metricHelp = {
   evalComp: 'Share of held-out episodes solved with compaction on, sampling at temperature 1.',
   evalSingle: 'Share of held-out episodes solved inside one window, compaction off.',
   evalLong: 'Share of held-out episodes solved in twice the window, compaction off.',
-  meanReturn: 'Mean terminal reward R of the training rollouts.',
+  meanReturn:
+    'Mean reward of the training rollouts as learning sees it: R, less the price of summaries, plus the recall reward.',
   summaryTokens: 'Mean number of tokens the policy sampled per summary, stop token included.',
   compactions: 'Mean number of compactions per training rollout.',
   turns: 'Mean number of turns (one command and its output) per training rollout.',
@@ -69,6 +70,11 @@ export function factRecall(rollouts: readonly Rollout[]): number | null {
 
 function sampledTokens(rollout: Rollout, kind: SegmentKind): number[] {
   return rollout.segments.filter((s) => s.kind === kind).map((s) => s.mask.reduce((n, m) => n + m, 0));
+}
+
+/** Tokens of summaries that the policy sampled, over a rollout. */
+export function summaryTokens(rollout: Rollout): number {
+  return sampledTokens(rollout, 'summary').reduce((n, tokens) => n + tokens, 0);
 }
 
 /** Mean sampled tokens per summary; null without summaries. */

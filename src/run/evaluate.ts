@@ -7,6 +7,7 @@ import type { Rollout } from '../core/trajectory';
 import type { TerminalPool } from '../env/pool';
 import type { PolicyEngine } from '../model/engine';
 import { requiredCompactions, setupOf } from './expert';
+import { writesNotes } from './retry';
 import { type Gate, type RolloutOptions, rollOut } from './rollout';
 import { drawTasks } from './tasks';
 
@@ -58,7 +59,8 @@ export async function evaluateRollouts(mode: EvalMode, options: EvaluateOptions)
   const required = await requiredCompactions(tasks, options.config, pool, gate, options.required);
   const setups = tasks.map((task, i) => setupOf(task, i, config, required[i]!));
   const observe = onProgress ? () => onProgress : undefined;
-  const role = mode === 'comp' ? summaryRole : 'policy';
+  // Notes between attempts are written in every mode.
+  const role = mode === 'comp' || writesNotes(config) ? summaryRole : 'policy';
   const how = { engine, pool, config, seed, summaryRole: role, gate, observe, seats: SEATS } as const;
   return rollOut(setups, { ...how, purpose: 'evalSample' });
 }

@@ -15,6 +15,7 @@ import {
   type TrainingRows,
   writeBack,
 } from './batch';
+import { learningReward } from './reward';
 import type { Gate } from './rollout';
 import { combine, weighted } from './update-stats';
 
@@ -161,7 +162,7 @@ async function rawAdvantages(
   values: Float32Array,
   { engine, config }: LearnOptions,
 ): Promise<{ advantages: Float32Array; targets: Float32Array }> {
-  const rewards = Float32Array.from(rollouts, (r) => r.reward);
+  const rewards = Float32Array.from(rollouts, (r) => learningReward(r, config));
   if (config.advantage === 'outcome') {
     const perRollout = outcomeAdvantages(rewards, config.groupSize);
     const advantages = new Float32Array(rows.trainable.length);

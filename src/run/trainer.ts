@@ -24,6 +24,7 @@ import type { EpisodeSetup } from './episode';
 import { evalNames, evaluate, trainingConfig } from './evaluate';
 import { learn, learningRateAt, trainingProgress } from './learn';
 import { expectedIterations, IterationClock } from './remaining';
+import { learningReward } from './reward';
 import { rollOut } from './rollout';
 import { drawTasks, trackerOf } from './tasks';
 import { metered, TimeAccount } from './timing';
@@ -230,7 +231,7 @@ export class Trainer {
       iteration,
       envTokens: this.envTokens,
       trainSuccess: mean(rollouts.map((r) => (r.solved ? 1 : 0))) ?? 0,
-      meanReturn: mean(rollouts.map((r) => r.reward)) ?? 0,
+      meanReturn: mean(rollouts.map((r) => learningReward(r, config))) ?? 0,
       loss: stats?.loss ?? 0,
       policyLoss: stats?.policyLoss ?? 0,
       valueLoss: result.valueLoss,

@@ -246,6 +246,15 @@ describe('what is not written', () => {
     expect(episode.segments.map((s) => s.kind)).toEqual(['execution']);
   });
 
+  test('last-n copies no verbatim tail: its steps stand there already', () => {
+    const config = parseConfig({ ...base, compaction: 'last-n', tailSteps: 2, summaryCap: 6 });
+    const episode = episodeWith(config);
+    while (episode.need === 'action' && episode.compactions.length === 0)
+      wave(episode, [word, word + 1], 'acorn bell boat');
+    expect(episode.compactions).toHaveLength(1);
+    expect(episode.initialContext()).toHaveLength(1 + 1 + encode('follow acorn').length + 1 + 5);
+  });
+
   test('oracle: the facts in order, cut at the cap, and counted as kept', () => {
     const { episode, after } = compacted('oracle', ['code lead', 'next tent', 'end cyan']);
     expect(after.slice(-6)).toEqual([special.resume, ...encode('code lead next tent end')]);

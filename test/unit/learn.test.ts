@@ -188,3 +188,29 @@ test('rollouts that ended before a token was sampled are passed over', async () 
   expect(none.updates).toEqual([]);
   expect(none.result.stats).toBeNull();
 });
+
+describe('the reward that is learned from', () => {
+  /** Four summary tokens in two summaries; one of two facts kept, then two of two. */
+  const spoken = () => ({
+    ...rolloutOf(
+      [segmentOf('execution', 3), segmentOf('summary', 1), segmentOf('execution', 1), segmentOf('summary', 3)],
+      1,
+    ),
+    compactions: [
+      { factsNeeded: 2, factsKept: 1 },
+      { factsNeeded: 2, factsKept: 2 },
+    ],
+  });
+  const lastTarget = async (partial: PartialConfig) => {
+    const rollout = spoken() as unknown as Rollout;
+    await learnOnce([rollout], { lambdaScope: 'fixed', lambda: 1, critic: 'shared', ...partial });
+    return rollout.segments[3]!.targets.at(-1);
+  };
+
+  test('success alone by default; less the price of four tokens; plus the recall reward on three of four facts', async () => {
+    expect(await lastTarget({})).toBeCloseTo(1, 6);
+    expect(await lastTarget({ summaryPrice: 0.125 })).toBeCloseTo(0.5, 6);
+    expect(await lastTarget({ recallReward: 2 })).toBeCloseTo(2.5, 6);
+    expect(await lastTarget({ summaryPrice: 0.125, recallReward: 2 })).toBeCloseTo(2, 6);
+  });
+});
