@@ -71,6 +71,22 @@ async function run({
   return { ran, report };
 }
 
+test('recorded results are taken over: only what they lack runs, and a policy that is needed is trained again', async () => {
+  const { ran } = await run();
+  const recorded = await Promise.all(cells.map((cell) => folder.readResult(cell)));
+  const other = new CellFolder(mkdtempSync(join(tmpdir(), 'sweep-')), (text) => notes.push(text));
+  try {
+    await other.prepare(sampleExperiment);
+    const elsewhere = { ...recorded[0]!, hash: '0'.repeat(16) };
+    expect(await other.adopt(cells, [elsewhere, ...recorded.slice(1)])).toBe(cells.length - 1);
+    expect(await other.adopt(cells, recorded.slice(1))).toBe(0);
+    expect((await run({ to: other })).ran).toEqual([ran[0]]);
+    expect(await other.readResult(cells[1]!)).toEqual(recorded[1]);
+  } finally {
+    rmSync(other.path, { recursive: true, force: true });
+  }
+});
+
 const names = () => cells.map(({ name }) => name);
 const file = (cell: Cell | undefined, extension = 'json') => join(path, `${cell?.name}.${extension}`);
 const byArm = (id: string) => cells.find(({ arm }) => arm.id === id);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Cell, cellsOf, shardOf } from '../../core/experiment/cells';
+import { parseResults } from '../../core/experiment/result';
 import type { CellResult, Experiment } from '../../core/experiment/types';
 import type { Arguments, Command } from '../command';
 import { filterOf, readExperiment, shardOption } from '../experiment/arguments';
@@ -7,6 +8,8 @@ import { CellFolder } from '../experiment/cell-folder';
 import { openCellMachine } from '../experiment/machine';
 import { sweep } from '../experiment/sweep';
 import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
+import { readJson } from '../runtime';
+import { shown } from '../system-error';
 
 const minutes = (ms: number) => (ms < 90_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`);
 
@@ -62,7 +65,7 @@ const experimentCommand: Command = {
   name: 'experiment',
   summary: 'run an experiment file: every arm of every setup with every seed; goes on where it was broken off',
   usage:
-    'experiment <file.json> [--seeds a..b] [--arms a,b] [--setups a,b] [--shard i/n] [--out dir] [--list] [--kernels …]',
+    'experiment <file.json> [--seeds a..b] [--arms a,b] [--setups a,b] [--shard i/n] [--out dir] [--known results.json] [--list] [--kernels …]',
   positionals: 1,
   options: {
     seeds: { type: 'string', help: 'only these seeds: a or a..b' },
@@ -72,6 +75,10 @@ const experimentCommand: Command = {
     out: {
       type: 'string',
       help: 'folder with one result and one policy a cell (default results/<id of the experiment>)',
+    },
+    known: {
+      type: 'string',
+      help: 'results file of lab collect: its cells of the same configuration are taken over, not run again',
     },
     list: { type: 'boolean', help: 'print the cells, one JSON object a line, and whether they are there; run nothing' },
     kernels: kernelsOption,
@@ -93,6 +100,12 @@ const experimentCommand: Command = {
       return 0;
     }
     await folder.prepare(experiment);
+    const known = args.text('known');
+    if (known !== undefined) {
+      const recorded = parseResults(await readJson('results file', known), shown(known));
+      const taken = await folder.adopt(cells, recorded.cells);
+      args.note(`${taken} cells taken over from ${known}`);
+    }
     if (cells.length === 0) {
       args.note('This part of the experiment has no cells.');
       return 0;

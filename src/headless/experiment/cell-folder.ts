@@ -87,6 +87,19 @@ export class CellFolder implements PolicyStore {
     await writeAtomically(this.policyPath(cell), bytes);
   }
 
+  /** Takes over recorded results of cells that are not here. @returns how many */
+  async adopt(cells: readonly Cell[], recorded: readonly CellResult[]): Promise<number> {
+    const byName = new Map(recorded.map((result) => [resultName(result), result]));
+    let taken = 0;
+    for (const cell of cells) {
+      const result = byName.get(cell.name);
+      if (!result || (await this.result(cell))) continue;
+      await this.saveResult(cell, result);
+      taken++;
+    }
+    return taken;
+  }
+
   /** Keeps others from computing a cell. @returns how to let it go; null when another process computes it */
   claim(cell: Cell): Promise<(() => Promise<void>) | null> {
     return takeClaim(join(this.path, `${cell.name}.running`));
