@@ -94,7 +94,7 @@ describe('claims', () => {
     expect(only([claim('a')], pairs(sure))[0]).toMatchObject({ verdict: 'reproduced', small: true });
     const wide = around0.map((d) => d * 20);
     expect(only([claim('a')], pairs(wide))[0]).toMatchObject({ verdict: 'unresolved', small: false });
-    expect([verdictOf({ low: 0, high: 1 }, false), verdictOf({ low: -1, high: 0 }, false)]).toEqual([
+    expect([verdictOf({ low: 0, high: 1 }, false, 5), verdictOf({ low: -1, high: 0 }, false, 5)]).toEqual([
       'unresolved',
       'unresolved',
     ]);
@@ -117,7 +117,24 @@ describe('claims', () => {
     expect(result!.n).toBe(10);
   });
 
-  it('without cells are unresolved, and Holm counts only those with pairs', () => {
+  it('are open below three pairs, whatever the interval', () => {
+    const sure = { low: 0.3, high: 0.4 };
+    expect([verdictOf(sure, false, 2), verdictOf(sure, false, 3)]).toEqual(['unresolved', 'reproduced']);
+    expect(verdictOf({ low: -0.01, high: 0.01 }, true, 2)).toBe('unresolved');
+  });
+
+  it('in another setup are no part of the family of tests', () => {
+    const setups = ['one', 'two'].map((id) => ({ id, title: '', config: {} }));
+    const both = [...pairs(differences), ...pairs(differences).map((result) => ({ ...result, setup: 'two' }))];
+    const decided = only([claim('a'), claim('b', { setups: ['one'] })], both, { setups });
+    expect(decided.map(({ setup, adjustedP }) => [setup, adjustedP])).toEqual([
+      ['one', 4 / 1024],
+      ['two', 2 / 1024],
+      ['one', 4 / 1024],
+    ]);
+  });
+
+  it('without cells are unresolved, and Holm counts only those of their setup that have pairs', () => {
     const setups = ['one', 'two'].map((id) => ({ id, title: '', config: {} }));
     const [one, two, again] = only([claim('a'), claim('b', { setups: ['one'] })], pairs(differences), { setups });
     expect(one).toMatchObject({ setup: 'one', adjustedP: 4 / 1024 });

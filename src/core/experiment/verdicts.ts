@@ -16,6 +16,9 @@ const successes: readonly Outcome[] = ['comp', 'single', 'long'];
 /** Success that differs by no more is as good as equal. */
 export const EQUIVALENCE_MARGIN = 0.02;
 
+/** Pairs below which a claim stays open: two seeds have no spread to speak of. */
+const FEWEST_PAIRS = 3;
+
 /** `reproduced`: larger, as claimed. `contradicted`: smaller. `equivalent`: as good as equal. Else `unresolved`. */
 export type Verdict = 'reproduced' | 'contradicted' | 'equivalent' | 'unresolved';
 
@@ -65,7 +68,7 @@ export interface ClaimResult extends Sample {
   readonly bootstrap: Interval | null;
   /** Against no difference; null of no pairs. */
   readonly signFlip: SignFlip | null;
-  /** Holm-adjusted p over all claims and setups of the experiment that have pairs. */
+  /** Holm-adjusted p over the claims of the same setup that have pairs: a setup is a study of its own. */
   readonly adjustedP: number | null;
   /** Of left with right over seeds: what pairing gained. */
   readonly correlation: number | null;
@@ -155,8 +158,10 @@ export function armTable({ experiment, cells }: ExperimentResults): ArmSample[] 
 /**
  * A verdict, in this order: the 95 % interval above 0, `reproduced`; below 0, `contradicted`; success whose 90 % interval lies
  * within ±0.02, `equivalent`; else `unresolved`. So a difference that is sure but small is `reproduced`, and flagged `small`.
+ * @param n pairs; fewer than three decide nothing, whatever their interval
  */
-export function verdictOf(interval: Interval | null, small: boolean): Verdict {
+export function verdictOf(interval: Interval | null, small: boolean, n: number): Verdict {
+  if (n < FEWEST_PAIRS) return 'unresolved';
   if (interval !== null && interval.low > 0) return 'reproduced';
   if (interval !== null && interval.high < 0) return 'contradicted';
   return small ? 'equivalent' : 'unresolved';
@@ -188,7 +193,7 @@ function decide({ experiment, cells }: ExperimentResults, claim: Claim, setup: s
       values.map((pair) => pair.left),
       values.map((pair) => pair.right),
     ),
-    verdict: verdictOf(sample.interval, small),
+    verdict: verdictOf(sample.interval, small, values.length),
     small,
   };
 }
@@ -204,6 +209,11 @@ export function decideClaims(results: ExperimentResults): ClaimResult[] {
       .filter((setup) => runs(claim.left.arm, setup) && runs(claim.right.arm, setup))
       .map(({ id }) => decide(results, claim, id)),
   );
-  const adjusted = holm(decided.map(({ signFlip }) => signFlip?.p ?? null));
-  return decided.map((result, i) => ({ ...result, adjustedP: adjusted[i]! }));
+  const adjusted = new Map<(typeof decided)[number], number | null>();
+  for (const { id } of experiment.setups) {
+    const family = decided.filter(({ setup }) => setup === id);
+    const p = holm(family.map(({ signFlip }) => signFlip?.p ?? null));
+    for (const [i, result] of family.entries()) adjusted.set(result, p[i]!);
+  }
+  return decided.map((result) => ({ ...result, adjustedP: adjusted.get(result)! }));
 }

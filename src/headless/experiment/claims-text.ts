@@ -53,8 +53,9 @@ export function claimsText({ experiment, cells }: ExperimentResults, decided: re
       own.push(`  no seed has both sides yet: ${open.map(({ setup }) => titleOf(setup)).join('; ')}`);
     return `\n${[claim.text, ...own].join('\n')}\n`;
   });
-  return `Claims: mean of left − right over the n seeds that have both. The verdict is that of the interval, whatever p is.
-p: sign-flip test; Holm p: adjusted over all lines; r: correlation of left with right over seeds;
+  return `Claims: mean of left − right over the n seeds that have both. The verdict is that of the interval,
+whatever p is; below three pairs it stays open.
+p: sign-flip test; Holm p: adjusted over the claims of the setup; r: correlation of left with right over seeds;
 small: the 90 % interval lies within ±${100 * EQUIVALENCE_MARGIN} points.
 
 ${line(names!)}

@@ -79,7 +79,7 @@ export class LabClaimList extends LabElement {
       <p class="note">
         Differences between arms with the same seed, which share the base, the tasks and the held-out set. Dots: one seed each.
         Bar: 95 % interval of the mean difference (${this.comparison.intervalNote}). Grey band: ±${100 * margin} points, what
-        counts as no difference. p: exact sign-flip test, Holm-adjusted over all ${claims.length} comparisons. Correlation: of the
+        counts as no difference. p: exact sign-flip test, Holm-adjusted over the claims of the setup. Correlation: of the
         two arms over seeds, what the pairing gains.
       </p>
       ${exportButtons(`${experiment.id}-claims`, () => this.figure())}
