@@ -38,24 +38,19 @@ export type ConfigGroup =
   | 'evaluation'
   | 'engine';
 
-export const integer = (
-  group: ConfigGroup,
-  label: string,
-  value: number,
-  min: number,
-  max: number,
-  help: string,
-  unit?: string,
-): NumberKey => ({ type: 'integer', group, label, default: value, min, max, help, unit });
-export const number = (
-  group: ConfigGroup,
-  label: string,
-  value: number,
-  min: number,
-  max: number,
-  help: string,
-  unit?: string,
-): NumberKey => ({ type: 'number', group, label, default: value, min, max, help, unit });
+const numeric =
+  (type: NumberKey['type']) =>
+  (
+    group: ConfigGroup,
+    label: string,
+    value: number,
+    min: number,
+    max: number,
+    help: string,
+    unit?: string,
+  ): NumberKey => ({ type, group, label, default: value, min, max, help, unit });
+export const integer = numeric('integer');
+export const number = numeric('number');
 export const boolean = (group: ConfigGroup, label: string, value: boolean, help: string): BooleanKey => ({
   type: 'boolean',
   group,

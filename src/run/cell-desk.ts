@@ -10,6 +10,7 @@ import type { GpuContext } from '../gpu/device';
 import type { EngineKind } from '../model/engine';
 import type { Store } from '../store';
 import { fetchBase } from './base-file';
+import { Desk } from './desk';
 import { CellRunner, type PolicyStore } from './experiment/run-cell';
 import { type MeasureOptions, planFor } from './kernel-plan';
 import type { Release } from './run-lock';
@@ -35,13 +36,15 @@ function widened(experiment: Experiment, seed: number): Experiment {
 }
 
 export class CellDesk {
-  private controller: AbortController | null = null;
+  private readonly desk = new Desk(
+    () => new LabError({ code: 'cells.running', what: 'A cell is running already', fix: 'Wait for it, or stop it.' }),
+  );
 
   constructor(private readonly options: CellDeskOptions) {}
 
   /** Ends the cell in hand at its next gate; what it had is lost, cells that are done are kept. */
   cancel(): void {
-    this.controller?.abort();
+    this.desk.cancel();
   }
 
   /**
@@ -71,12 +74,8 @@ export class CellDesk {
    * @returns the result once it is kept; null when it was cancelled
    * @throws LabError `cells.running` while another one runs; `experiment.…`; `bench.…`; whatever a run throws
    */
-  async run({ experiment: input, setup, arm, seed }: CellRequest, onProgress: (note: string) => void) {
-    if (this.controller)
-      throw new LabError({ code: 'cells.running', what: 'A cell is running already', fix: 'Wait for it, or stop it.' });
-    const controller = new AbortController();
-    this.controller = controller;
-    try {
+  run({ experiment: input, setup, arm, seed }: CellRequest, onProgress: (note: string) => void) {
+    return this.desk.take(async (signal) => {
       const experiment = parseExperiment(input);
       const cells = await cellsOf(widened(experiment, seed), { setups: [setup], arms: [arm], seeds: [seed, seed] });
       const cell = cells.find((other) => other.arm.id === arm);
@@ -86,10 +85,8 @@ export class CellDesk {
           what: 'The experiment has no such cell',
           got: `${setup}, ${arm}, seed ${seed}`,
         });
-      return await this.compute(experiment.id, cell, controller.signal, onProgress);
-    } finally {
-      this.controller = null;
-    }
+      return this.compute(experiment.id, cell, signal, onProgress);
+    });
   }
 
   private async compute(id: string, wanted: Cell, signal: AbortSignal, onProgress: (note: string) => void) {

@@ -3,7 +3,7 @@
  * tab was closed or crashed is free at once. Browsers without the Web Locks API have no such guard.
  */
 import { LabError } from '../core/errors';
-import { benchRunning } from './bench-desk';
+import { benchRunning } from './desk';
 
 const PREFIX = 'run:';
 const BENCH = 'bench';

@@ -26,9 +26,9 @@ import { createBrowserPool } from '../env/pool-browser';
 import type { PolicyEngine } from '../model/engine';
 import { openStore, type Store } from '../store';
 import { fetchBase } from './base-file';
-import { BenchDesk } from './bench-desk';
 import { build } from './build';
 import { CellDesk } from './cell-desk';
+import { benchRunning, Desk } from './desk';
 import { DeviceSlot } from './device-slot';
 import { keptReports, type MeasureOptions, measuredChoice, planFor, requireStoredPlan } from './kernel-plan';
 import { writeModel } from './model-file';
@@ -79,7 +79,7 @@ class TrainerService implements TrainerApi {
   private lockedId: string | null = null;
   /** Runs begin and end one at a time: two calls at once must not leave two runs on the device. */
   private readonly turns = new Turns();
-  private readonly desk = new BenchDesk();
+  private readonly desk = new Desk(() => benchRunning('another bench cell measures'));
   private readonly cells = new CellDesk({
     store: this.store,
     context: (engine) => this.machine({ engine }).then(({ context }) => context),

@@ -3,53 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { compactThreshold, defaultConfig, parseConfig, type RunConfig } from '../../src/core/config';
 import { decodeCommand, encode, special } from '../../src/core/tokenizer';
 import type { Rollout } from '../../src/core/trajectory';
-import type { TaskInstance, TaskTracker } from '../../src/env/task';
-import type { DecodeJob, DecodeResult } from '../../src/model/engine';
+import type { TaskTracker } from '../../src/env/task';
 import { Episode } from '../../src/run/episode';
-
-const task: TaskInstance = {
-  family: 'chain',
-  seed: 0,
-  split: 'eval',
-  index: 0,
-  difficulty: 3,
-  instruction: 'follow acorn',
-  files: {},
-  commands: [],
-  minTurns: 6,
-  data: null,
-};
-
-const silentTracker: TaskTracker = {
-  observe: () => {},
-  facts: () => [],
-  resume: () => {},
-  next: () => 'exit',
-  guess: () => 'exit',
-};
+import { contextRules, episodeWith, sampled, silentTracker, task, word } from './episode-support';
 
 const base: RunConfig = parseConfig({ keepTask: true, tailSteps: 0, maxCompactions: 16, window: 64 });
-
-function episodeWith(config: RunConfig): Episode {
-  return new Episode({
-    id: 7,
-    split: 'train',
-    iteration: 0,
-    taskIndex: 0,
-    task,
-    tracker: silentTracker,
-    compactionsRequired: 0,
-    config,
-  });
-}
-
-/** What a policy would have sampled: `content`, then the stop token if it still fits the cap. */
-function sampled(job: DecodeJob, content: readonly number[]): DecodeResult {
-  const ids = Uint32Array.from([...content, job.stop].slice(0, job.cap));
-  return { ids, logp: Float32Array.from(ids, () => -1), values: Float32Array.from(ids, () => 0.5) };
-}
-
-const word = 150;
 
 /** Plays one wave: action and observation, or summary. */
 function wave(episode: Episode, content: readonly number[], output: string): void {
@@ -80,13 +38,7 @@ describe('context budget', () => {
   test('no context, action, observation or summary ever overflows the window (random play, any valid configuration)', () => {
     const configs = fc
       .record({
-        window: fc.integer({ min: 24, max: 160 }),
-        actionCap: fc.integer({ min: 2, max: 12 }),
-        observationCap: fc.integer({ min: 2, max: 24 }),
-        summaryCap: fc.integer({ min: 2, max: 24 }),
-        maxCompactions: fc.integer({ min: 0, max: 4 }),
-        tailSteps: fc.integer({ min: 0, max: 3 }),
-        keepTask: fc.boolean(),
+        ...contextRules,
         turnSlack: fc.integer({ min: 0, max: 30 }),
         compaction: fc.constantFrom('summary', 'last-n', 'oracle'),
       })

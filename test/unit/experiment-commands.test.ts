@@ -8,8 +8,8 @@ import { parseResults } from '../../src/core/experiment/result';
 import { armTable } from '../../src/core/experiment/verdicts';
 import { compare } from '../../src/headless/experiment/compare';
 import { tableText } from '../../src/headless/experiment/report';
-import { runLab } from '../../src/headless/lab';
 import { sampleExperiment, sampleResult } from './experiment-samples';
+import { labInProcess } from './lab-in-process';
 
 vi.mock('../../src/gpu/dawn', () => ({
   dawnGpu: () => Promise.reject(new Error('the device was asked for')),
@@ -33,20 +33,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** @param line `@` stands for the test's folder */
-async function lab(line: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const answer = { code: 0, stdout: '', stderr: '' };
-  answer.code = await runLab(line.replaceAll('@', folder).split(' '), {
-    signal: new AbortController().signal,
-    out: (text) => {
-      answer.stdout += text;
-    },
-    err: (text) => {
-      answer.stderr += text;
-    },
-    async *lines() {},
-  });
-  return answer;
-}
+const lab = (line: string) => labInProcess(line.replaceAll('@', folder).split(' '));
 const jsonLines = (text: string) =>
   text
     .trim()

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { writeSafetensors } from '../../src/core/safetensors';
-import { runLab } from '../../src/headless/lab';
 import { requireReplaceableFile, requireWritableFile, writeAtomically } from '../../src/headless/targets';
 import { initialParameters } from '../../src/model/initialise';
 import { readModel, writeModel } from '../../src/run/model-file';
+import { labInProcess } from './lab-in-process';
 
 // No test here may get as far as a device: it would train.
 vi.mock('../../src/gpu/dawn', () => ({
@@ -31,20 +31,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** @param line `@` stands for the test's folder */
-async function lab(line: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const answer = { code: 0, stdout: '', stderr: '' };
-  answer.code = await runLab(line.replaceAll('@', folder).split(' '), {
-    signal: new AbortController().signal,
-    out: (text) => {
-      answer.stdout += text;
-    },
-    err: (text) => {
-      answer.stderr += text;
-    },
-    async *lines() {},
-  });
-  return answer;
-}
+const lab = (line: string) => labInProcess(line.replaceAll('@', folder).split(' '));
 
 const SEED = 'expected a whole number from 0 to 4294967295';
 test.each([

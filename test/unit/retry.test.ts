@@ -8,7 +8,7 @@ import { encode, special } from '../../src/core/tokenizer';
 import type { Rollout } from '../../src/core/trajectory';
 import { parseRolloutLine, rolloutLine } from '../../src/core/trajectory-jsonl';
 import { createTerminalPool } from '../../src/env/pool';
-import type { DecodeJob, DecodeResult } from '../../src/model/engine';
+import type { DecodeJob } from '../../src/model/engine';
 import { advantageBatch, packRollouts } from '../../src/run/batch';
 import { Episode } from '../../src/run/episode';
 import { decideAs, expert, type Player, setupOf } from '../../src/run/expert';
@@ -17,19 +17,14 @@ import { firstAttempt, nextAttempt } from '../../src/run/retry';
 import { type LockstepOptions, runLockstep } from '../../src/run/rollout';
 import { drawTasks } from '../../src/run/tasks';
 import { packRollouts as chunksOf, unpackRollouts } from '../../src/store/rollout-chunk';
+import { contextRules, sampled, word } from './episode-support';
 
 const base = parseConfig({ ...tinyContext, attempts: 3 });
 const [task] = drawTasks(base, 5, 'train', 0, 1);
-const word = 150;
 
 const beginning = (config: RunConfig, number = 4) => new Episode(firstAttempt(setupOf(task!, number, config)));
 const start = [special.bos, special.task, ...encode(task!.instruction)];
 
-/** What a policy would have sampled: `content`, then the stop token if it still fits the cap. */
-function sampled(job: DecodeJob, content: readonly number[]): DecodeResult {
-  const ids = Uint32Array.from([...content, job.stop].slice(0, job.cap));
-  return { ids, logp: Float32Array.from(ids, () => -1), values: Float32Array.from(ids, () => 0.5) };
-}
 /** Samples an action or a summary. */
 function say(episode: Episode, content: readonly number[]): DecodeJob {
   const job = episode.job(0);
@@ -180,13 +175,9 @@ describe('the note and the window', () => {
   test('no row overflows the window, and notes stand first alone (random play, any valid configuration)', () => {
     const configs = fc
       .record({
+        ...contextRules,
         window: fc.integer({ min: 24, max: 120 }),
-        actionCap: fc.integer({ min: 2, max: 12 }),
-        observationCap: fc.integer({ min: 2, max: 24 }),
-        summaryCap: fc.integer({ min: 2, max: 24 }),
         maxCompactions: fc.integer({ min: 0, max: 3 }),
-        tailSteps: fc.integer({ min: 0, max: 3 }),
-        keepTask: fc.boolean(),
         compaction: fc.constantFrom('summary' as const, 'none' as const),
         attempts: fc.integer({ min: 2, max: 4 }),
       })

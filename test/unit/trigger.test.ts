@@ -4,7 +4,6 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { compactThreshold, defaultConfig, parseConfig, type RunConfig } from '../../src/core/config';
 import { encode, special } from '../../src/core/tokenizer';
 import { createTerminalPool } from '../../src/env/pool';
-import type { TaskInstance, TaskTracker } from '../../src/env/task';
 import type { DecodeJob, DecodeResult, PolicyEngine, UpdateBatch } from '../../src/model/engine';
 import { packRollouts } from '../../src/run/batch';
 import { Episode } from '../../src/run/episode';
@@ -14,43 +13,11 @@ import { pretrain } from '../../src/run/pretrain';
 import { type Recipe, recipes } from '../../src/run/recipes';
 import { type LockstepOptions, runLockstep } from '../../src/run/rollout';
 import { drawTasks } from '../../src/run/tasks';
+import { contextRules, episodeWith, word } from './episode-support';
 
 const { bos, task: taskMark, act, eoc, sum, eos, resume, compact } = special;
-const word = 150;
 
-const task: TaskInstance = {
-  family: 'chain',
-  seed: 0,
-  split: 'eval',
-  index: 0,
-  difficulty: 3,
-  instruction: 'follow acorn',
-  files: {},
-  commands: [],
-  minTurns: 6,
-  data: null,
-};
-const tracker: TaskTracker = {
-  observe: () => {},
-  facts: () => [],
-  resume: () => {},
-  next: () => 'exit',
-  guess: () => 'exit',
-};
 const base = parseConfig({ keepTask: true, tailSteps: 0, maxCompactions: 2, window: 64, trigger: 'learned' });
-
-function episodeWith(config: RunConfig): Episode {
-  return new Episode({
-    id: 7,
-    split: 'train',
-    iteration: 0,
-    taskIndex: 0,
-    task,
-    tracker,
-    compactionsRequired: 0,
-    config,
-  });
-}
 
 /** Hands over draws as they are; log-probs and values tell them apart. Returns the job they were for. */
 function draw(episode: Episode, ids: readonly number[]): DecodeJob {
@@ -218,13 +185,7 @@ describe('where it is allowed', () => {
 test('random players: every cached token is the context’s, no draw is used twice, and the budget holds', () => {
   const configs = fc
     .record({
-      window: fc.integer({ min: 24, max: 160 }),
-      actionCap: fc.integer({ min: 2, max: 12 }),
-      observationCap: fc.integer({ min: 2, max: 24 }),
-      summaryCap: fc.integer({ min: 2, max: 24 }),
-      maxCompactions: fc.integer({ min: 0, max: 4 }),
-      tailSteps: fc.integer({ min: 0, max: 3 }),
-      keepTask: fc.boolean(),
+      ...contextRules,
       turnSlack: fc.integer({ min: 0, max: 30 }),
     })
     .map((partial): RunConfig => ({ ...defaultConfig, ...partial, trigger: 'learned' }))

@@ -9,8 +9,8 @@ import { definitionStyles, definitionTip } from '../definition';
 import { ordinal } from '../format';
 import { LabElement } from '../lab-element';
 import { type ChartSpec, formatValue, type SeriesSpec, valueAt } from './chart-specs';
-import { cancelDraw, draw } from './frame-queue';
 import type { Drawn } from './plot';
+import { SeenDrawing } from './seen-drawing';
 
 const HEIGHT = 132;
 
@@ -27,21 +27,9 @@ export class LabChart extends LabElement {
   @query('.drawing') private drawing!: HTMLElement;
   @query('.rule') private rule!: HTMLElement;
   @state() private drawn: Drawn | null = null;
-  private width = 0;
-  private visible = false;
-  private readonly resize = new ResizeObserver(([entry]) => {
-    const width = Math.floor(entry?.contentRect.width ?? 0);
-    if (width === this.width || width === 0) return;
-    this.width = width;
-    this.requestDraw();
+  private readonly seen = new SeenDrawing(this, () => {
+    if (this.records.length > 0) void this.redraw();
   });
-  private readonly sight = new IntersectionObserver(
-    ([entry]) => {
-      this.visible = entry?.isIntersecting ?? false;
-      if (this.visible) this.requestDraw();
-    },
-    { rootMargin: '200px' },
-  );
 
   static override styles = [
     definitionStyles,
@@ -63,36 +51,19 @@ export class LabChart extends LabElement {
     `,
   ];
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.sight.observe(this);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.resize.disconnect();
-    this.sight.disconnect();
-    cancelDraw(this);
-  }
-
   protected override firstUpdated(): void {
-    this.resize.observe(this.drawing);
+    this.seen.watch(this.drawing);
   }
 
   protected override updated(changed: PropertyValues<this>): void {
-    if (changed.has('records') || changed.has('version') || changed.has('iterations')) this.requestDraw();
+    if (changed.has('records') || changed.has('version') || changed.has('iterations')) this.seen.request();
     this.placeRule();
-  }
-
-  private requestDraw(): void {
-    if (!this.visible || this.width === 0 || this.records.length === 0) return;
-    draw(this, () => void this.redraw());
   }
 
   private async redraw(): Promise<void> {
     const { drawChart } = await import('./plot');
     if (!this.isConnected) return;
-    const drawn = drawChart(this.spec, this.records, this.iterations, this.width, HEIGHT);
+    const drawn = drawChart(this.spec, this.records, this.iterations, this.seen.width, HEIGHT);
     this.drawing.replaceChildren(drawn.svg);
     this.drawn = drawn;
   }

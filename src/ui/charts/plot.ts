@@ -1,12 +1,12 @@
 /** Draws one chart with Observable Plot. Loaded only when there is something to draw. */
-import { areaY, axisX, axisY, dot, gridY, line, plot, ruleY } from '@observablehq/plot';
+import { areaY, axisX, axisY, dot, gridY, line, type PlotOptions, plot, ruleY } from '@observablehq/plot';
 import type { IterationRecord } from '../../core/protocol';
 import { ordinal } from '../format';
 import { type ChartSpec, formatValue, type SeriesSpec } from './chart-specs';
 
 /** More points than this are thinned out before drawing: more than pixels cannot be seen. */
 const MAX_POINTS = 400;
-export const MARGIN = { left: 46, right: 10, top: 8, bottom: 24 } as const;
+const MARGIN = { left: 46, right: 10, top: 8, bottom: 24 } as const;
 
 export interface Drawn {
   readonly svg: Element;
@@ -37,6 +37,25 @@ const color = (series: SeriesSpec): string =>
     series.style
   ];
 
+/** Size, margins and text of a small multiple. @param width px @param height px */
+export function frame(width: number, height: number): PlotOptions {
+  return {
+    width,
+    height,
+    marginLeft: MARGIN.left,
+    marginRight: MARGIN.right,
+    marginTop: MARGIN.top,
+    marginBottom: MARGIN.bottom,
+    style: {
+      background: 'none',
+      color: 'var(--ink-3)',
+      fontFamily: 'var(--font-ui)',
+      fontSize: '11px',
+      overflow: 'visible',
+    },
+  };
+}
+
 /**
  * @param iterations the length of the whole run: the horizontal axis shows how far it still has to go
  */
@@ -55,19 +74,7 @@ export function drawChart(
   if (spec.domain?.[1] == null) high += (high - low) * 0.08;
   if (spec.domain?.[0] == null && low < 0) low -= (high - low) * 0.08;
   const drawn = plot({
-    width,
-    height,
-    marginLeft: MARGIN.left,
-    marginRight: MARGIN.right,
-    marginTop: MARGIN.top,
-    marginBottom: MARGIN.bottom,
-    style: {
-      background: 'none',
-      color: 'var(--ink-3)',
-      fontFamily: 'var(--font-ui)',
-      fontSize: '11px',
-      overflow: 'visible',
-    },
+    ...frame(width, height),
     x: { domain: [1, Math.max(2, iterations)], label: null },
     y: { domain: [low, high], label: null, nice: spec.domain?.[1] == null ? 3 : false },
     marks: [

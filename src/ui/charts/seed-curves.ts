@@ -3,7 +3,7 @@ import { areaY, axisX, axisY, dot, gridY, line, plot, ruleY } from '@observableh
 import type { Axes, BandPoint, Panel, Quantity } from '../comparison/curves';
 import { quantityText } from '../comparison/curves';
 import { compact } from '../format';
-import { MARGIN } from './plot';
+import { frame } from './plot';
 
 const XY = { x: 'x', y: 'y' } as const;
 
@@ -23,19 +23,7 @@ export function drawSeedCurves(
   const mean = panel.band.map(({ x, mean: y }) => ({ x, y }));
   const seeds = panel.lines.flatMap(({ seed, points }) => points.map((point) => ({ ...point, seed })));
   const drawn = plot({
-    width,
-    height,
-    marginLeft: MARGIN.left,
-    marginRight: MARGIN.right,
-    marginTop: MARGIN.top,
-    marginBottom: MARGIN.bottom,
-    style: {
-      background: 'none',
-      color: 'var(--ink-3)',
-      fontFamily: 'var(--font-ui)',
-      fontSize: '11px',
-      overflow: 'visible',
-    },
+    ...frame(width, height),
     x: { domain: [...axes.x], label: null },
     y: { domain: [...axes.y], label: null },
     marks: [

@@ -79,7 +79,7 @@ export class LabSeedFigure extends LabElement {
     const panels = arms.map((arm) => this.panelOf(arm));
     const drawn = panels.filter(({ lines, own }) => lines.length > 0 || own.length > 0);
     const reference = comparison.armsOf(setupId).find(({ id }) => id === comparison.reference);
-    const mean = reference ? this.panelOf(reference).band : [];
+    const mean = reference ? (panels.find(({ arm }) => arm === reference.id) ?? this.panelOf(reference)).band : [];
     const axes = sharedAxes(drawn, quantity);
     return html`
       <h3>Every seed ${definitionTip(quantity.title, quantity.definition)}</h3>

@@ -2,7 +2,7 @@
 import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, query } from 'lit/decorators.js';
 import type { Arm } from '../../core/experiment/types';
-import { cancelDraw, draw } from '../charts/frame-queue';
+import { SeenDrawing } from '../charts/seen-drawing';
 import { definitionStyles, definitionTip } from '../definition';
 import { compact } from '../format';
 import { LabElement } from '../lab-element';
@@ -20,21 +20,7 @@ export class LabSeedPanel extends LabElement {
   @property({ attribute: false }) quantity!: Quantity;
   @property({ attribute: false }) axes!: Axes;
   @query('.drawing') private drawing!: HTMLElement;
-  private width = 0;
-  private visible = false;
-  private readonly resize = new ResizeObserver(([entry]) => {
-    const width = Math.floor(entry?.contentRect.width ?? 0);
-    if (width === this.width || width === 0) return;
-    this.width = width;
-    this.requestDraw();
-  });
-  private readonly sight = new IntersectionObserver(
-    ([entry]) => {
-      this.visible = entry?.isIntersecting ?? false;
-      if (this.visible) this.requestDraw();
-    },
-    { rootMargin: '200px' },
-  );
+  private readonly seen = new SeenDrawing(this, () => void this.redraw());
 
   static override styles = [
     baseStyles,
@@ -49,28 +35,15 @@ export class LabSeedPanel extends LabElement {
     `,
   ];
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.sight.observe(this);
-  }
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.resize.disconnect();
-    this.sight.disconnect();
-    cancelDraw(this);
-  }
   protected override firstUpdated(): void {
-    this.resize.observe(this.drawing);
+    this.seen.watch(this.drawing);
   }
   protected override updated(changed: PropertyValues<this>): void {
-    if (changed.size > 0) this.requestDraw();
+    if (changed.size > 0) this.seen.request();
   }
 
-  private requestDraw(): void {
-    if (this.visible && this.width > 0) draw(this, () => void this.redraw());
-  }
   private async redraw(): Promise<void> {
-    if (this.isConnected) this.drawing.replaceChildren(await this.svg(this.width));
+    if (this.isConnected) this.drawing.replaceChildren(await this.svg(this.seen.width));
   }
 
   /** The drawing alone, also for files. @param width px */

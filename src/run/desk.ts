@@ -1,18 +1,21 @@
-/** Who measures in this tab, and how it is stopped. */
+/** Who occupies the device in this tab, and how it is stopped. */
 import { LabError } from '../core/errors';
 
-/** At most one measurement at a time: several would share the device. */
-export class BenchDesk {
+/** At most one job at a time: several would share the device. */
+export class Desk {
   private controller: AbortController | null = null;
 
-  /** Ends the measurement; it then resolves with what it has. Nothing when there is none. */
+  /** @param taken what a second job is told */
+  constructor(private readonly taken: () => LabError) {}
+
+  /** Asks the job to end. Nothing when there is none. */
   cancel(): void {
     this.controller?.abort();
   }
 
-  /** @throws LabError `bench.running` when there is one already, and what `work` throws */
+  /** @throws what `taken` says while there is a job already, and what `work` throws */
   async take<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (this.controller) throw benchRunning('another bench cell measures');
+    if (this.controller) throw this.taken();
     const controller = new AbortController();
     this.controller = controller;
     try {

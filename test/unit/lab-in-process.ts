@@ -1,0 +1,18 @@
+/** `lab` without a process of its own. */
+import { runLab } from '../../src/headless/lab';
+
+/** Runs a command line and gathers what it says. */
+export async function labInProcess(words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const answer = { code: 0, stdout: '', stderr: '' };
+  answer.code = await runLab(words, {
+    signal: new AbortController().signal,
+    out: (text) => {
+      answer.stdout += text;
+    },
+    err: (text) => {
+      answer.stderr += text;
+    },
+    async *lines() {},
+  });
+  return answer;
+}
