@@ -25,7 +25,7 @@ export interface TerminalPool {
   readonly kills: number;
   /** Creates environments, or replaces those of the same number. */
   open(batch: readonly OpenRequest[]): Promise<void>;
-  /** Runs at most one command per environment; results in the order of the batch. */
+  /** Runs commands, those of one environment one after the other; results in the order of the batch. */
   run(batch: readonly RunRequest[]): Promise<TerminalResult[]>;
   /** Solved share per environment, 1 when solved. The environment is not to be used afterwards. */
   verify(envs: readonly number[]): Promise<number[]>;

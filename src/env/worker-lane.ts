@@ -93,6 +93,8 @@ export class WorkerLane implements Lane {
         if (!isDeath(thrown)) throw thrown;
         await this.restart();
         for (const entry of alive) {
+          // The batch may hold more commands for an environment that one of them has just ended.
+          if (isDead(entry)) continue;
           try {
             const [result] = await send([entry]);
             answers.set(entry, result!);

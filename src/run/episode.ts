@@ -166,8 +166,10 @@ export class Episode {
     const compacts = this.mayCompact && result.ids[0] === special.compact;
     // Decoding knows one stop token; what it drew after this other one never happened.
     const taken = compacts ? 1 : result.ids.length;
-    this.cached = job.start + job.feed.length + taken - 1;
-    this.fedTokens += job.feed.length + taken - 1;
+    // What a separate writer reads again is no env token: arms with and without one train at the same cost for the same steps.
+    const cached = job.start + job.feed.length + taken - 1;
+    this.fedTokens += cached - this.cached;
+    this.cached = cached;
     // All that was drawn: a random number is used once.
     this.sampled += result.ids.length;
     const from = this.sampleStart;

@@ -127,6 +127,16 @@ describe('a worker that hangs or dies', () => {
     },
   );
 
+  test('commands of one environment in one batch: behind the one that hangs, all are killed', async () => {
+    const terminals = await pool(1, 'hostile', 400);
+    await terminals.open(tasks(2).map((task, env) => ({ env, task })));
+    const results = await terminals.run(
+      ['echo 1', 'hang', 'echo 2'].map((command) => ({ env: 0, command })).concat({ env: 1, command: 'echo 3' }),
+    );
+    expect(results.map((r) => r.output)).toEqual(['1\n', 'Killed\n', 'Killed\n', '3\n']);
+    expect(terminals.kills).toBe(1);
+  });
+
   test('a worker that cannot be loaded is one clear error', async () => {
     const terminals = await createNodePool({ workers: 1, script: new URL('file:///nowhere/worker.mjs') });
     open.push(terminals);

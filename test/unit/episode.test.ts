@@ -276,3 +276,19 @@ test('the random index counts sampled tokens, so a draw belongs to a token whate
   expect(second.start).toBe(first.start + first.feed.length + 2);
   expect(second.feed[0]).toBe(special.eoc);
 });
+
+test('env tokens are what the contexts grow by: a writer that reads a context again costs no more than one that goes on', () => {
+  const play = (separateWriter: boolean) => {
+    const episode = episodeWith(base);
+    for (let turn = 0; turn < 50 && episode.compactions.length === 0; turn++) {
+      const summary = episode.need === 'summary';
+      const job = episode.job(0, summary && separateWriter);
+      if (summary) expect(job.start === 0).toBe(separateWriter);
+      episode.accept(job, sampled(job, [word, word]));
+      if (!summary) episode.observe({ output: 'acorn acorn acorn', exitCode: 0, exited: false });
+    }
+    expect(episode.compactions).toHaveLength(1);
+    return episode.fedTokens;
+  };
+  expect(play(true)).toBe(play(false));
+});

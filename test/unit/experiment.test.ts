@@ -170,7 +170,7 @@ describe('cells', () => {
 
   test('a default that changes asks for another version of the hash', () => {
     // Hashes leave defaults out: results of the old default would pass for results of the new one. After a change, raise
-    // HASH_VERSION in cells.ts, and correct the line here. A new key whose default changes nothing needs neither.
+    // rulesVersion in cells.ts, and correct the line here. A new key whose default changes nothing needs neither.
     const known = [
       'suite',
       'window',

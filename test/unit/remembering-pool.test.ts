@@ -114,6 +114,29 @@ describe('a pool that remembers', () => {
     expect(await ask()).toBe('well\n');
   });
 
+  test('a share that may come from a verifier the wall clock ended is asked for again', async () => {
+    const { spy } = counted();
+    let kills = 0;
+    const remembering = rememberingPool({
+      ...spy,
+      get kills() {
+        return kills;
+      },
+      verify: async (envs) => {
+        const shares = await spy.verify(envs);
+        if (kills > 0) return shares;
+        kills++;
+        return shares.map(() => 0.25);
+      },
+    });
+    const share = async () => {
+      await remembering.open([{ env: 0, task: task(0) }]);
+      return (await remembering.verify([0]))[0]!;
+    };
+    expect(await share()).toBe(0.25);
+    expect(await share()).not.toBe(0.25);
+  });
+
   test('an environment that was never opened is an error', async () => {
     await expect(rememberingPool(counted().spy).run([{ env: 7, command: 'pwd' }])).rejects.toMatchObject({
       code: 'terminal.not-open',

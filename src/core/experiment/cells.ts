@@ -3,8 +3,14 @@ import { nonDefault, type PartialConfig, parseConfig, type RunConfig } from '../
 import { LabError } from '../errors';
 import type { Arm, Experiment, Setup } from './types';
 
-/** Raised when the meaning of a key, a default of the config table or the way of evaluating changes. */
-const HASH_VERSION = 1;
+/**
+ * Which rules the numbers of a configuration come from. Raised when the meaning of a key, a default of the config table or the
+ * way of evaluating changes, for those configurations alone whose numbers change with it.
+ */
+function rulesVersion({ trainSummary }: RunConfig): number {
+  // 2: env tokens leave out what a frozen writer reads again.
+  return trainSummary === 'frozen' ? 2 : 1;
+}
 
 /** One arm of one setup with one seed. */
 export interface Cell {
@@ -135,7 +141,7 @@ export async function cellsOf(experiment: Experiment, filter: CellFilter = {}): 
     const config = cellConfig(experiment, setup, arm, seed);
     const name = (source: 'train' | 'base' | Cell | null) => (typeof source === 'object' ? source?.hash : source);
     const hash = await hashOf({
-      version: HASH_VERSION,
+      version: rulesVersion(config),
       config: deciding(config),
       policy: name(policy),
       writer: name(writer) ?? null,
