@@ -74,7 +74,7 @@ const pretrain: Command = {
       const evalComp = await evaluate('comp', { engine, pool, config, seed, episodes, gate });
       const bytes = writeModel(shape, await engine.getParameters('policy'), {
         recipe: JSON.stringify(recipe),
-        command: `lab pretrain ${name} --seed ${seed} --steps ${recipe.steps}`,
+        command: `lab pretrain ${name}${copy > 1 ? ` --warm-start ${copy}` : ''} --seed ${seed} --steps ${recipe.steps}`,
         seed: String(seed),
         build,
         adapter,
