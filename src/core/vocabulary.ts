@@ -26,15 +26,15 @@ const specialNames = [
   'task', // the instruction follows
   'act', // the prompt: an action follows
   'eoc', // end of command, sampled; ends an action
-  'sum', // summary request, q_sum
+  'sum', // summary request, q_sum; request for a note after a failed attempt
   'eos', // summary stop, sampled
-  'resume', // the copied summary follows
+  'resume', // the copied summary follows, or the note of the attempt before
   'trunc', // an observation was cut here
   'compact', // reserved: the policy asks for a compaction itself
-  'note', // request for a note after a failed attempt; in the next attempt's context, the note follows
-  'glue', // no space between the words around it
   'spare0',
+  'glue', // no space between the words around it
   'spare1',
+  'spare2',
 ] as const;
 export type SpecialName = (typeof specialNames)[number];
 

@@ -128,7 +128,7 @@ export class Episode {
   job(slot: number, fresh = false): DecodeJob {
     const { config } = this.setup;
     const summary = this.need === 'summary';
-    const prompt = this.writesNote ? special.note : summary ? special.sum : special.act;
+    const prompt = summary ? special.sum : special.act;
     this.append(prompt, 0);
     this.onTokens?.('context', [prompt]);
     this.sampleStart = this.ids.length;
@@ -273,7 +273,7 @@ export class Episode {
     this.writesNote = false;
     this.closeSegment('summary');
     const { window, compaction } = this.setup.config;
-    const context = [special.bos, ...this.taskText(), special.note, ...note];
+    const context = [special.bos, ...this.taskText(), special.resume, ...note];
     // As after a compaction: the step that triggers the next one, and its summary, must fit.
     if (compaction !== 'none' && window - context.length < this.threshold) {
       this.finish('resume-too-long', 0);

@@ -52,28 +52,28 @@ describe('a note between two attempts', () => {
     const next = nextAttempt(failed)!;
     expect(next.need).toBe('summary');
     const job = next.job(0);
-    expect([...job.feed]).toEqual([special.eoc, special.note]);
+    expect([...job.feed]).toEqual([special.eoc, special.sum]);
     expect(job).toMatchObject({ start: last.length - 1, previous: word, stop: special.eos, cap: base.summaryCap - 1 });
     expect(job).toMatchObject({ stream: 4 * 3 + 1, index: 0 });
     // A writer that has not read the context gets all of it.
-    expect([...nextAttempt(failed)!.job(0, true).feed]).toEqual([...last, special.note]);
+    expect([...nextAttempt(failed)!.job(0, true).feed]).toEqual([...last, special.sum]);
   });
 
   test('is the first row of the attempt that reads it; its own tokens alone are trained', () => {
     const next = nextAttempt(failed)!;
     say(next, [word + 1, word + 2]);
     expect(next.need).toBe('action');
-    expect(next.initialContext()).toEqual([...start, special.note, word + 1, word + 2]);
+    expect(next.initialContext()).toEqual([...start, special.resume, word + 1, word + 2]);
     exit(next, 1);
     const rollout = next.result();
     expect(rollout).toMatchObject({ id: 13, attempt: 2, solved: true, reward: 1, compactions: [] });
     expect(rollout.steps.map((step) => step.segment)).toEqual([1]);
     const [note, execution] = rollout.segments;
     expect(rollout.segments.map((s) => s.kind)).toEqual(['summary', 'execution']);
-    expect([...note!.ids]).toEqual([...last, special.note, word + 1, word + 2, special.eos]);
+    expect([...note!.ids]).toEqual([...last, special.sum, word + 1, word + 2, special.eos]);
     expect([...note!.mask]).toEqual([...last.map(() => 0), 0, 1, 1, 1]);
     expect(note!.contextLength).toBe(last.length + 1);
-    const again = [...start, special.note, word + 1, word + 2];
+    const again = [...start, special.resume, word + 1, word + 2];
     expect([...execution!.ids]).toEqual([...again, special.act, word, special.eoc]);
     expect([...execution!.mask]).toEqual([...again.map(() => 0), 0, 1, 1]);
     // Two fed before the note and two of its three tokens; then the new context and one of two.
@@ -99,7 +99,7 @@ describe('a note between two attempts', () => {
     exit(next, 0);
     const [note] = next.result().segments;
     expect([...note!.ids.slice(last.length)]).toEqual([
-      special.note,
+      special.sum,
       ...Array(base.summaryCap - 1).fill(word),
       special.eos,
     ]);
@@ -124,10 +124,10 @@ describe('a note between two attempts', () => {
     exit(second, 0);
     const third = nextAttempt(second)!;
     say(third, [word + 2]);
-    expect(third.initialContext()).toEqual([...start, special.note, word + 2]);
+    expect(third.initialContext()).toEqual([...start, special.resume, word + 2]);
     exit(third, 0);
     const [note] = third.result().segments;
-    expect([...note!.ids]).toEqual([...second.result().segments[1]!.ids, special.note, word + 2, special.eos]);
+    expect([...note!.ids]).toEqual([...second.result().segments[1]!.ids, special.sum, word + 2, special.eos]);
     expect(nextAttempt(third)).toBeUndefined();
   });
 });
@@ -146,7 +146,7 @@ describe('the note and the window', () => {
     const next = nextAttempt(first)!;
     const job = say(next, [word]);
     expect(job.start).toBe(0);
-    expect([...job.feed]).toEqual([...start, ...all.slice(start.length + step), special.note]);
+    expect([...job.feed]).toEqual([...start, ...all.slice(start.length + step), special.sum]);
   });
 
   test('a note that leaves less than the reserve ends the attempt as a summary would', () => {
@@ -161,7 +161,7 @@ describe('the note and the window', () => {
     // Its row ends with the note; the next note is written after that.
     const third = nextAttempt(next)!;
     const { feed } = say(third, [word]);
-    expect([...feed]).toEqual([special.eos, special.note]);
+    expect([...feed]).toEqual([special.eos, special.sum]);
     expect(third.need).toBe('action');
   });
 
