@@ -190,6 +190,8 @@ describe('credit', () => {
     { advantage: 'stitched', klCoef: 0.1, valueClip: 0.2 },
     { compaction: 'none' },
     { keepTask: false, tailSteps: 2, window: 96 },
+    { attempts: 3, compaction: 'none' },
+    { attempts: 2, trainSummary: 'frozen', trigger: 'learned' },
   ] as PartialConfig[])('runs to its end with %j', async (settings) => {
     const { sink, events } = await play({ ...settings, iterations: 1 });
     const record = sink.records[0]!;
