@@ -89,43 +89,61 @@ export class CellDesk {
     });
   }
 
+  /** Takes the device and terminals for a cell, and lets them go however it ends. */
   private async compute(id: string, wanted: Cell, signal: AbortSignal, onProgress: (note: string) => void) {
     const { options } = this;
     const store = await options.store;
     const release = await options.hold();
-    const pool = await createBrowserPool({ workers: wanted.config.terminalWorkers });
-    const measuring = { ...(await options.measuring()), signal };
-    const policies: PolicyStore = {
-      load: (name) => store.loadPolicy(name),
-      save: (name, bytes) => store.savePolicy(id, name, bytes),
-    };
-    const runner = new CellRunner({
-      context: await options.context(wanted.config.engine),
-      pool,
-      base: fetchBase,
-      policies,
-      kernels: (machine, shape, config) => planFor(machine, shape, config, measuring),
-      command: () => `in the page: ${id}`,
-    });
     try {
-      for (const cell of [...wanted.dependsOn, wanted]) {
-        if (cell !== wanted && (await store.loadPolicy(cell.name))) continue;
-        const result = await runner.run(cell, {
-          signal,
-          onProgress: ({ iteration, iterations, note }) =>
-            onProgress(
-              `${cell.arm.title}: ${iterations > 0 ? `iteration ${iteration} of ${iterations}, ` : ''}${note}`,
-            ),
+      const measuring = { ...(await options.measuring()), signal };
+      const context = await options.context(wanted.config.engine);
+      const pool = await createBrowserPool({ workers: wanted.config.terminalWorkers });
+      try {
+        const policies: PolicyStore = {
+          load: (name) => store.loadPolicy(name),
+          save: (name, bytes) => store.savePolicy(id, name, bytes),
+        };
+        const runner = new CellRunner({
+          context,
+          pool,
+          base: fetchBase,
+          policies,
+          kernels: (machine, shape, config) => planFor(machine, shape, config, measuring),
+          command: () => `in the page: ${id}`,
         });
-        if (result === null) return null;
-        await store.saveCell(id, cell.name, result);
-        if (cell === wanted) return result;
+        return await runInOrder(id, wanted, { store, runner, signal, onProgress });
+      } finally {
+        await pool.close();
       }
-      return null;
     } finally {
-      runner.dispose();
-      await pool.close();
       await release();
     }
+  }
+}
+
+interface Computing {
+  readonly store: Store;
+  readonly runner: CellRunner;
+  readonly signal: AbortSignal;
+  readonly onProgress: (note: string) => void;
+}
+
+/** Runs what a cell depends on, as far as it is not there, then the cell; keeps every result; disposes the runner. */
+async function runInOrder(id: string, wanted: Cell, { store, runner, signal, onProgress }: Computing) {
+  try {
+    for (const cell of [...wanted.dependsOn, wanted]) {
+      if (cell !== wanted && (await store.loadPolicy(cell.name))) continue;
+      const result = await runner.run(cell, {
+        signal,
+        onProgress: ({ iteration, iterations, note }) =>
+          onProgress(`${cell.arm.title}: ${iterations > 0 ? `iteration ${iteration} of ${iterations}, ` : ''}${note}`),
+      });
+      if (result === null) return null;
+      await store.saveCell(id, cell.name, result);
+      if (cell === wanted) return result;
+    }
+    return null;
+  } finally {
+    runner.dispose();
   }
 }
