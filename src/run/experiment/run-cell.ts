@@ -84,10 +84,20 @@ export class CellRunner {
 
   /**
    * Runs one cell. What a cell depends on must have run before: its policy is asked of the store.
-   * @returns the result, numbers rounded; null when it was aborted
+   * @returns the result, numbers rounded; null when it was aborted, in whatever phase
    * @throws LabError `experiment.policy-missing`; whatever a run throws
    */
   async run(cell: Cell, run: RunCellOptions): Promise<CellResult | null> {
+    try {
+      return await this.compute(cell, run);
+    } catch (thrown) {
+      // Each phase breaks off in its own way: the measurement of kernels by a DOMException, an evaluation by the signal's.
+      if (run.signal.aborted) return null;
+      throw thrown;
+    }
+  }
+
+  private async compute(cell: Cell, run: RunCellOptions): Promise<CellResult | null> {
     const { config, seed } = cell;
     const startedAt = performance.now();
     const machine = machineFor(this.options.context, config.engine);
@@ -205,7 +215,7 @@ export class CellRunner {
     engine: PolicyEngine,
     base: Float32Array,
     { signal, onProgress }: RunCellOptions,
-  ): Promise<Outcome | null> {
+  ): Promise<Outcome> {
     const { pool } = this;
     const parametersOf = (source: typeof policy) =>
       typeof source === 'object' ? this.finalPolicy(source, engine.shape) : base;
@@ -214,24 +224,19 @@ export class CellRunner {
     if (writes !== null) await engine.setParameters('writer', await parametersOf(writes));
     const evaluation: Partial<Record<EvalMode, EvalSummary>> = {};
     const killsBefore = pool.kills;
-    try {
-      for (const mode of modes)
-        evaluation[mode] = await evaluate(mode, {
-          engine,
-          pool,
-          config,
-          seed,
-          episodes: config.finalEvalEpisodes,
-          gate: async () => signal.throwIfAborted(),
-          required: this.knownCompactions(config, seed),
-          summaryRole: writes === null ? 'policy' : 'writer',
-          onProgress: (share) =>
-            onProgress?.({ iteration: 0, iterations: 0, note: `${mode}: ${Math.round(share * 100)} %` }),
-        });
-    } catch (thrown) {
-      if (signal.aborted) return null;
-      throw thrown;
-    }
+    for (const mode of modes)
+      evaluation[mode] = await evaluate(mode, {
+        engine,
+        pool,
+        config,
+        seed,
+        episodes: config.finalEvalEpisodes,
+        gate: async () => signal.throwIfAborted(),
+        required: this.knownCompactions(config, seed),
+        summaryRole: writes === null ? 'policy' : 'writer',
+        onProgress: (share) =>
+          onProgress?.({ iteration: 0, iterations: 0, note: `${mode}: ${Math.round(share * 100)} %` }),
+      });
     const kills = pool.kills - killsBefore;
     return {
       iterations: 0,

@@ -136,8 +136,8 @@ export class CellQueue extends EventTarget {
         }
       } catch (thrown) {
         this.error = errorParts(thrown);
-        // Tried again on Resume.
-        this.queue.unshift(place);
+        // Tried again on Resume, unless it was to end.
+        if (!this.stopping) this.queue.unshift(place);
       }
       this.current = null;
       this.stopping = false;
