@@ -1,7 +1,7 @@
 /** Cells of experiments in the page: one at a time, kept in the store as soon as they are done. */
 import { LabError } from '../core/errors';
 import { type Cell, cellsOf } from '../core/experiment/cells';
-import { parseCellResult } from '../core/experiment/result';
+import { parseCellResult, resultName } from '../core/experiment/result';
 import { parseExperiment } from '../core/experiment/schema';
 import type { CellResult, Experiment } from '../core/experiment/types';
 import type { CellRequest } from '../core/protocol';
@@ -11,6 +11,7 @@ import type { EngineKind } from '../model/engine';
 import type { Store } from '../store';
 import { fetchBase } from './base-file';
 import { Desk } from './desk';
+import { BaseCheck } from './experiment/base-check';
 import { CellRunner, type PolicyStore } from './experiment/run-cell';
 import { type MeasureOptions, planFor } from './kernel-plan';
 import type { Release } from './run-lock';
@@ -35,6 +36,16 @@ function widened(experiment: Experiment, seed: number): Experiment {
   };
 }
 
+/** A kept row; nothing of one that another build stored: it is computed again when it is asked for. */
+function readable(row: unknown, i: number): CellResult[] {
+  try {
+    return [parseCellResult(row, `kept cell ${i}`)];
+  } catch (thrown) {
+    if (thrown instanceof LabError) return [];
+    throw thrown;
+  }
+}
+
 export class CellDesk {
   private readonly desk = new Desk(
     () => new LabError({ code: 'cells.running', what: 'A cell is running already', fix: 'Wait for it, or stop it.' }),
@@ -48,25 +59,23 @@ export class CellDesk {
   }
 
   /**
-   * Results of an experiment that this browser has, as far as they are of its present settings.
-   * @throws LabError experiment.…
+   * Results of an experiment that this browser has, as far as they are of its present settings and of the present bases.
+   * @throws LabError experiment.…, and of a base file that is none
    */
   async kept(input: unknown): Promise<CellResult[]> {
     const experiment = parseExperiment(input);
     // A hash holds everything but the seed, and of that only the warm start: these seeds have them all.
     const current = await cellsOf(widened(experiment, experiment.warmStarts));
-    const known = new Set(current.map(({ setup, arm, hash }) => `${setup.id} ${arm.id} ${hash}`));
+    const known = new Map(current.map((cell) => [`${cell.setup.id} ${cell.arm.id} ${cell.hash}`, cell]));
     const rows = await (await this.options.store).loadCells(experiment.id);
-    return rows.flatMap((row, i) => {
-      try {
-        const cell = parseCellResult(row, `kept cell ${i}`);
-        return known.has(`${cell.setup} ${cell.arm} ${cell.hash}`) ? [cell] : [];
-      } catch (thrown) {
-        // Stored by another build: it is computed again when it is asked for.
-        if (thrown instanceof LabError) return [];
-        throw thrown;
-      }
-    });
+    // Offline nothing can be said of a base, and what is kept is shown.
+    const bases = new BaseCheck((name) => fetchBase(name).catch(() => null));
+    const results: CellResult[] = [];
+    for (const result of rows.flatMap(readable)) {
+      const cell = known.get(`${result.setup} ${result.arm} ${result.hash}`);
+      if (cell && !(await bases.isOutdated(cell.config, result))) results.push(result);
+    }
+    return results;
   }
 
   /**
@@ -128,11 +137,17 @@ interface Computing {
   readonly onProgress: (note: string) => void;
 }
 
-/** Runs what a cell depends on, as far as it is not there, then the cell; keeps every result; disposes the runner. */
+/**
+ * Runs what a cell depends on, as far as it is not there or comes from another base, then the cell; keeps every result;
+ * disposes the runner.
+ */
 async function runInOrder(id: string, wanted: Cell, { store, runner, signal, onProgress }: Computing) {
   try {
+    const kept = new Map((await store.loadCells(id)).flatMap(readable).map((result) => [resultName(result), result]));
     for (const cell of [...wanted.dependsOn, wanted]) {
-      if (cell !== wanted && (await store.loadPolicy(cell.name))) continue;
+      const before = kept.get(cell.name);
+      const serves = cell !== wanted && before !== undefined && (await runner.isCurrent(cell, before));
+      if (serves && (await store.loadPolicy(cell.name))) continue;
       const result = await runner.run(cell, {
         signal,
         onProgress: ({ iteration, iterations, note }) =>

@@ -1,9 +1,13 @@
 /** Cells of an experiment in the page, without a device: what is let go when something fails. */
+import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { defaultConfig } from '../../src/core/config';
+import { cellsOf, fingerprint } from '../../src/core/experiment/cells';
 import { createTerminalPool, type TerminalPool } from '../../src/env/pool';
 import { CellDesk, type CellDeskOptions } from '../../src/run/cell-desk';
+import { loadBase } from '../../src/run/session';
 import { memoryStore } from '../../src/store';
-import { sampleExperiment } from './experiment-samples';
+import { sampleExperiment, sampleResult } from './experiment-samples';
 
 const page = vi.hoisted(() => ({
   pool: undefined as unknown as () => Promise<unknown>,
@@ -69,4 +73,31 @@ describe('device and terminals are let go', () => {
     await expect(deskWith().run(request, () => {})).rejects.toThrow('not closed');
     expect(held).toBe(0);
   });
+});
+
+test('a kept result is shown while the base it comes from is there, or cannot be reached', async () => {
+  const read = vi.fn(async (name: string): Promise<Uint8Array> => readFileSync(`public/bases/${name}.safetensors`));
+  page.base = read;
+  const { parameters } = await loadBase(defaultConfig, 1, page.base);
+  read.mockClear();
+  const store = memoryStore('');
+  const cells = await cellsOf(sampleExperiment, {
+    seeds: [1, 1],
+    setups: ['small'],
+    arms: ['full', 'masked', 'writer'],
+  });
+  const bases = [await fingerprint(parameters), 'f'.repeat(16), undefined];
+  for (const [i, cell] of cells.entries())
+    await store.saveCell(sampleExperiment.id, cell.name, {
+      ...sampleResult,
+      arm: cell.arm.id,
+      hash: cell.hash,
+      ...(bases[i] && { base: bases[i] }),
+    });
+  const desk = deskWith({ store: Promise.resolve(store) });
+  const shown = async () => (await desk.kept(sampleExperiment)).map(({ arm }) => arm).sort();
+  expect(await shown()).toEqual(['full', 'writer']);
+  expect(read).toHaveBeenCalledTimes(1);
+  page.base = fails('offline');
+  expect(await shown()).toEqual(['full', 'masked', 'writer']);
 });

@@ -3,11 +3,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { cellsOf } from '../../src/core/experiment/cells';
+import { defaultConfig } from '../../src/core/config';
+import { cellsOf, fingerprint } from '../../src/core/experiment/cells';
 import { parseResults } from '../../src/core/experiment/result';
 import { armTable } from '../../src/core/experiment/verdicts';
 import { compare } from '../../src/headless/experiment/compare';
 import { tableText } from '../../src/headless/experiment/report';
+import { loadBase } from '../../src/run/session';
 import { sampleExperiment, sampleResult } from './experiment-samples';
 import { labInProcess } from './lab-in-process';
 
@@ -110,6 +112,37 @@ test('collect leaves a damaged cell where it is, and names it', async () => {
   expect(stderr).toContain(name);
   expect(readFileSync(at(`cells/${name}`), 'utf8')).toBe(text.slice(0, 50));
   writeFileSync(at(`cells/${name}`), text);
+});
+
+test('collect leaves out what comes from another base than the file that is here, and claims nothing without one', async () => {
+  const { parameters } = await loadBase(defaultConfig, 1, async (name) =>
+    readFileSync(`public/bases/${name}.safetensors`),
+  );
+  const now = await fingerprint(parameters);
+  const names = readdirSync(at('cells')).filter((name) => /--(full|masked)--seed-1--/.test(name));
+  const texts = names.map((name) => readFileSync(at(`cells/${name}`), 'utf8'));
+  const withBases = (...bases: string[]) => {
+    for (const [i, name] of names.entries())
+      writeFileSync(at(`cells/${name}`), JSON.stringify({ ...JSON.parse(texts[i]!), base: bases[i] }));
+  };
+  try {
+    withBases(now, 'f'.repeat(16));
+    const { stdout, stderr } = await lab('collect @/cells --out @/based.json --json');
+    expect(jsonLines(stdout).at(-1)).toEqual({ done: true, cells: 16, missing: 18, ignored: 1 });
+    expect(stderr).toContain(
+      `left out: ${names[1]!.replace('.json', '')}: from another base than the one in public/bases`,
+    );
+    // Of a bundle as of a folder.
+    const bundle = JSON.parse(readFileSync(at('based.json'), 'utf8'));
+    bundle.cells[0].base = 'e'.repeat(16);
+    writeFileSync(at('based.json'), JSON.stringify(bundle));
+    expect(jsonLines((await lab('collect @/based.json --json')).stdout).at(-1)).toMatchObject({
+      cells: 15,
+      ignored: 1,
+    });
+  } finally {
+    for (const [i, name] of names.entries()) writeFileSync(at(`cells/${name}`), texts[i]!);
+  }
 });
 
 test('a rerun is compared by every number on the same machine, by the spread of the seeds elsewhere', () => {

@@ -6,7 +6,8 @@ import { errorParts, formatError } from '../../core/errors';
 import { type Cell, cellsOf } from '../../core/experiment/cells';
 import { parseResults, resultName } from '../../core/experiment/result';
 import type { CellResult, Experiment, ExperimentResults } from '../../core/experiment/types';
-import { readJson } from '../runtime';
+import { BaseCheck } from '../../run/experiment/base-check';
+import { baseFromDisk, basesFolder, readJson } from '../runtime';
 import { onFile, shown } from '../system-error';
 import { CellFolder } from './cell-folder';
 
@@ -20,7 +21,8 @@ export interface Collected {
 }
 
 /**
- * Reads a folder of cells, or a bundle. Only what belongs to the experiment as it is now is taken.
+ * Reads a folder of cells, or a bundle. Only what belongs to the experiment as it is now is taken, and of that nothing that
+ * comes from another base than the file that is here; where there is none, nothing is claimed.
  * @param given an experiment to use in place of the one that is stored there
  * @throws LabError file.…, experiment.…, results.…
  */
@@ -61,12 +63,22 @@ async function fromBundle(path: string, given?: Experiment): Promise<Collected> 
   return collected(experiment, cells, bundle.cells.filter(belongs), ignored);
 }
 
-function collected(
+async function collected(
   experiment: Experiment,
   cells: readonly Cell[],
-  found: readonly CellResult[],
-  ignored: readonly string[],
-): Collected {
+  belonging: readonly CellResult[],
+  elsewhere: readonly string[],
+): Promise<Collected> {
+  const bases = new BaseCheck(baseFromDisk);
+  const configs = new Map(cells.map(({ name, config }) => [name, config]));
+  const found: CellResult[] = [];
+  const ignored = [...elsewhere];
+  for (const cell of belonging) {
+    const name = resultName(cell);
+    if (await bases.isOutdated(configs.get(name)!, cell))
+      ignored.push(`${name}: from another base than the one in ${basesFolder}`);
+    else found.push(cell);
+  }
   const place = <T extends { readonly id: string }>(items: readonly T[], id: string) =>
     items.findIndex((item) => item.id === id);
   const order = ({ setup, arm, seed }: CellResult) =>
