@@ -188,8 +188,11 @@ describe('sweep', () => {
     // Claims, too: killed between a result and the end of its claim, nobody asks for that claim again.
     for (const pid of [dead, process.pid])
       writeFileSync(join(path, `${pid}.running`), JSON.stringify({ pid, host: hostname() }));
+    // A killed process that had this one's number before.
+    const held = await takeClaim(join(path, 'held.running'));
     await folder.prepare(sampleExperiment);
-    expect(readdirSync(path).sort()).toEqual([stays, `${process.pid}.running`, 'experiment.json'].sort());
+    expect(readdirSync(path).sort()).toEqual([stays, 'held.running', 'experiment.json'].sort());
+    await held?.();
   });
 
   test('two processes share a folder: each cell is computed once, and dependencies are waited for', async () => {
@@ -220,12 +223,16 @@ describe('claims', () => {
 
   test('a dead holder, and one that died while it wrote, lose the claim to exactly one', async () => {
     const dead = spawnSync(process.execPath, ['-e', '']).pid;
-    for (const content of [JSON.stringify({ pid: dead, host: hostname() }), '']) {
+    for (const content of [
+      JSON.stringify({ pid: dead, host: hostname() }),
+      JSON.stringify({ pid: process.pid, host: hostname() }),
+      '',
+    ]) {
       writeFileSync(claim(), content);
       utimesSync(claim(), 0, 0);
       const taken = await Promise.all([takeClaim(claim()), takeClaim(claim()), takeClaim(claim())]);
       expect(taken.filter((release) => release !== null)).toHaveLength(1);
-      rmSync(claim());
+      await taken.find((release) => release !== null)!();
     }
     expect(readdirSync(path)).toEqual(['experiment.json']);
   });
