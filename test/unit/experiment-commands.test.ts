@@ -152,7 +152,7 @@ test('a rerun is compared by every number on the same machine, by the spread of 
     evaluation: { ...evaluation, comp: { ...evaluation.comp, success } },
   });
   const seeds = [sampleResult, { ...sampleResult, seed: 2 }];
-  const judge = (got: typeof sampleResult, all = seeds) => compare(sampleResult, got, all);
+  const judge = (got: typeof sampleResult, all = seeds) => compare(sampleResult, got, all, 1);
 
   expect(judge({ ...sampleResult, createdAt: '', elapsedMs: 5, command: 'x' }).verdict).toBe('identical');
   expect(judge(at(0.76))).toEqual({

@@ -128,7 +128,7 @@ const verify: Command = {
       for (const cell of chosen) {
         const got = await again.run(cell);
         if (!got) return 130;
-        const check = compare(recorded.get(cell.name)!, got, results.cells);
+        const check = compare(recorded.get(cell.name)!, got, results.cells, chosen.length);
         if (!check.ok) failed++;
         args.print({ cell: cell.name, ...check });
         for (const fault of check.faults) args.note(`${cell.name}: ${fault}`);

@@ -1,4 +1,5 @@
 /** Whether a cell that was run again agrees with what was recorded. */
+import { evalModes } from '../../core/experiment/paper';
 import type { CellResult } from '../../core/experiment/types';
 import { sameKernels } from '../../core/kernels';
 import { predictionInterval } from '../../core/statistics/intervals';
@@ -34,11 +35,14 @@ function within(path: string, recorded: unknown, got: unknown): Difference[] {
   return Object.is(recorded, got) ? [] : [{ path, recorded, got }];
 }
 
+/** Chance that a sample of cells that differ from the recorded seeds only as other seeds do is said to be outside. */
+const FALSE_ALARMS = 0.05;
+
 /** What running a cell again showed. */
 export interface Comparison {
   readonly ok: boolean;
   /**
-   * `identical`: every number. `different`: same machine, and yet not identical. Elsewhere: `inside` the 95 % prediction
+   * `identical`: every number. `different`: same machine, and yet not identical. Elsewhere: `inside` the prediction
    * intervals of the recorded seeds, `outside` of one, or `unjudged`, as fewer than two seeds say nothing of the spread.
    */
   readonly verdict: 'identical' | 'different' | 'inside' | 'outside' | 'unjudged';
@@ -46,8 +50,11 @@ export interface Comparison {
   readonly faults: readonly string[];
 }
 
-/** @param all all recorded cells; those of the same setup and arm give the spread between seeds */
-export function compare(recorded: CellResult, got: CellResult, all: readonly CellResult[]): Comparison {
+/**
+ * @param all all recorded cells; those of the same setup and arm give the spread between seeds
+ * @param cells how many cells the sample has: intervals hold every success of all of them at once with 95 % (Bonferroni)
+ */
+export function compare(recorded: CellResult, got: CellResult, all: readonly CellResult[], cells: number): Comparison {
   const found = differences(recorded, got);
   if (found.length === 0) return { ok: true, verdict: 'identical', faults: [] };
   const say = (value: unknown) => JSON.stringify(value) ?? 'nothing';
@@ -64,12 +71,15 @@ export function compare(recorded: CellResult, got: CellResult, all: readonly Cel
       verdict: 'unjudged',
       faults: ['another machine, and only one recorded seed: no spread to judge by'],
     };
-  const faults = (['comp', 'single', 'long'] as const).flatMap((mode) => {
-    const interval = predictionInterval(seeds.map(({ evaluation }) => evaluation[mode].success))!; // of two seeds or more
+  const faults = evalModes.flatMap((mode) => {
+    const interval = predictionInterval(
+      seeds.map(({ evaluation }) => evaluation[mode].success),
+      1 - FALSE_ALARMS / (evalModes.length * cells),
+    )!; // of two seeds or more
     const value = got.evaluation[mode].success;
     if (value >= interval.low && value <= interval.high) return [];
     return [
-      `evaluation.${mode}.success: ${value} is outside the 95 % prediction interval ${interval.low} to ${interval.high}`,
+      `evaluation.${mode}.success: ${value} is outside the prediction interval ${interval.low} to ${interval.high}`,
     ];
   });
   return { ok: faults.length === 0, verdict: faults.length === 0 ? 'inside' : 'outside', faults };
