@@ -117,11 +117,16 @@ export function intervalOf(
   return clusterInterval(clustered(experiment, values), level);
 }
 
+/** The mean that tables, figures and verdicts show: of warm-start means, as the interval is. @returns null of no values */
+export function meanOf(experiment: Pick<Experiment, 'warmStarts'>, values: readonly SeedValue[]): number | null {
+  return clusterMean(clustered(experiment, values));
+}
+
 function sampleOf<T extends SeedValue>(experiment: Experiment, values: readonly T[]) {
   return {
     values,
     n: values.length,
-    mean: clusterMean(clustered(experiment, values)),
+    mean: meanOf(experiment, values),
     sd: sampleSd(values.map(({ value }) => value)),
     interval: intervalOf(experiment, values),
   };

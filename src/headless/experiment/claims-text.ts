@@ -55,7 +55,7 @@ export function claimsText({ experiment, cells }: ExperimentResults, decided: re
   });
   return `Claims: mean of left − right over the n seeds that have both. The verdict is that of the interval,
 whatever p is; below three pairs it stays open.
-p: sign-flip test; Holm p: adjusted over the claims of the setup; r: correlation of left with right over seeds;
+p: sign-flip test (exact up to 20 pairs, beyond by 100,000 random flips); Holm p: adjusted over the claims of the setup; r: correlation of left with right over seeds;
 small: the 90 % interval lies within ±${100 * EQUIVALENCE_MARGIN} points.
 
 ${line(names!)}

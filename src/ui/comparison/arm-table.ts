@@ -31,7 +31,7 @@ export class LabArmTable extends LabElement {
   ];
 
   protected override render() {
-    const { setups, arms, experiment } = this.comparison;
+    const { setups, arms } = this.comparison;
     const chosen = setups.some(({ id }) => id === this.chosen) ? this.chosen : setups[0]!.id;
     const shown = (setup: Setup) => (setup.id === chosen ? 'chosen' : '');
     return html`
@@ -76,8 +76,8 @@ export class LabArmTable extends LabElement {
         </table>
       </div>
       <p class="note">
-        Success on held-out tasks in %: mean over seeds ± half of the 95 % interval of that mean (${this.comparison.intervalNote}).
-        ${experiment.seeds} seeds unless a small number says otherwise. single: ${modeTitles.single.definition} comp:
+        Success on held-out tasks in %: mean over seeds ± half of the 95 % interval of that mean (${this.comparison.intervalNote()}).
+        ${this.comparison.seedsNote}, unless a small number says otherwise. single: ${modeTitles.single.definition} comp:
         ${modeTitles.comp.definition} long: ${modeTitles.long.definition}
       </p>
     `;

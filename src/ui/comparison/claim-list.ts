@@ -77,9 +77,9 @@ export class LabClaimList extends LabElement {
         })}
       </ul>
       <p class="note">
-        Differences between arms with the same seed, which share the base, the tasks and the held-out set. Dots: one seed each.
-        Bar: 95 % interval of the mean difference (${this.comparison.intervalNote}). Grey band: ±${100 * margin} points, what
-        counts as no difference. p: exact sign-flip test, Holm-adjusted over the claims of the setup. Correlation: of the
+        Differences between arms with the same seed, which share the base, the held-out set and, group-normalised arms (several rollouts of one task) aside, the training tasks. Dots: one seed each.
+        Bar: 95 % interval of the mean difference (${this.comparison.intervalNote()}). Grey band: ±${100 * margin} points, what
+        counts as no difference. p: sign-flip test (exact up to 20 pairs, beyond by 100,000 random flips), Holm-adjusted over the claims of the setup. Correlation: of the
         two arms over seeds, what the pairing gains.
       </p>
       ${exportButtons(`${experiment.id}-claims`, () => this.figure())}
@@ -142,7 +142,7 @@ export class LabClaimList extends LabElement {
       const decided = claims.find(({ claim, setup }) => claim.id === row.dataset.claim && setup === row.dataset.setup);
       return svg && decided ? [{ title: `${decided.claim.id}, ${decided.setup}: ${decided.verdict}`, svg }] : [];
     });
-    const note = `Paired differences by seed (dots), mean and its 95 % interval (${this.comparison.intervalNote}); band ±${100 * margin} points.`;
+    const note = `Paired differences by seed (dots), mean and its 95 % interval (${this.comparison.intervalNote()}); band ±${100 * margin} points.`;
     return { title: this.comparison.experiment.title, note, drawings, columns: 2 };
   }
 }

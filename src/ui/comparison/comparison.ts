@@ -2,7 +2,7 @@
  * Results with their statistics, as the parts of a comparison ask for them. Loaded with the first comparison, as the library
  * behind the statistics is large: the elements import types from here, nothing else.
  */
-import { runsIn, seedsOf } from '../../core/experiment/cells';
+import { runsIn, seedsOf, warmStartOf } from '../../core/experiment/cells';
 import type { Arm, CellResult, Experiment, ExperimentResults, Outcome, Setup } from '../../core/experiment/types';
 import {
   type ArmSample,
@@ -11,6 +11,7 @@ import {
   decideClaims,
   EQUIVALENCE_MARGIN,
   intervalOf,
+  meanOf,
   type SeedValue,
 } from '../../core/experiment/verdicts';
 import { type Interval, predictionInterval } from '../../core/statistics/intervals';
@@ -42,14 +43,27 @@ export class Comparison {
   get arms(): readonly Arm[] {
     return this.experiment.arms;
   }
-  /** How intervals are computed, in a few words. */
-  get intervalNote(): string {
-    const { warmStarts } = this.experiment;
-    return warmStarts === 1
-      ? 'Student’s t on seeds, which all begin from the same warm start'
-      : `Student’s t on the means of warm starts, of which there are ${warmStarts}`;
+  /** How intervals are computed, in a few words; of one setup, or of all that are shown. */
+  intervalNote(setupIds: readonly string[] = this.setups.map(({ id }) => id)): string {
+    if (this.experiment.warmStarts === 1) return 'Student’s t on seeds, which all begin from the same warm start';
+    const setups = this.setups.filter(({ id }) => setupIds.includes(id));
+    return `Student’s t on the means of warm starts, ${this.perSetup(setups, (setup) => String(this.warmStartsOf(setup)))}`;
+  }
+  /** Numbers of seeds, in words: one, or one for each setup where they differ. */
+  get seedsNote(): string {
+    return this.perSetup(this.setups, (setup) => `${this.seedsOf(setup)} seeds`);
+  }
+  private perSetup(setups: readonly Setup[], say: (setup: Setup) => string): string {
+    const groups = new Map<string, string[]>();
+    for (const setup of setups) groups.set(say(setup), [...(groups.get(say(setup)) ?? []), setup.title]);
+    if (groups.size === 1) return [...groups.keys()][0]!;
+    return [...groups].map(([words, titles]) => `${words} in ${titles.join(', ')}`).join('; ');
   }
 
+  /** Mean of warm-start means; null of no values. */
+  mean(values: readonly SeedValue[]): number | null {
+    return meanOf(this.experiment, values);
+  }
   /** 95 % interval of the mean; null where there are too few values. */
   interval(values: readonly SeedValue[]): Interval | null {
     return intervalOf(this.experiment, values);
@@ -78,6 +92,20 @@ export class Comparison {
   /** Most seeds of any arm in a setup. */
   seedsOf({ seeds }: Setup): number {
     return Math.min(this.experiment.seeds, seeds ?? this.experiment.seeds);
+  }
+  /** Warm starts that the seeds of a setup begin from. */
+  warmStartsOf(setup: Setup): number {
+    return Math.min(this.experiment.warmStarts, this.seedsOf(setup));
+  }
+  /** Whether the base that a seed of a setup begins from is one that the experiment has. */
+  hasBase(setup: Setup, seed: number): boolean {
+    return warmStartOf(this.experiment, seed) <= this.warmStartsOf(setup);
+  }
+  /** The first seed beyond the recorded ones that has a base. */
+  newSeed(setup: Setup): number {
+    let seed = this.seedsOf(setup) + 1;
+    while (!this.hasBase(setup, seed)) seed++;
+    return seed;
   }
   /** Trained with every seed of the experiment: shown first. */
   isMain(armId: string): boolean {

@@ -30,8 +30,11 @@ export interface BandPoint {
   readonly n: number;
 }
 
-/** The 95 % interval of a mean over seeds, as the tables have it; null where it cannot be had. */
-export type IntervalOf = (values: readonly SeedValue[]) => Interval | null;
+/** Mean and 95 % interval over seeds, as the tables have them; null where they cannot be had. */
+export interface Summary {
+  mean(values: readonly SeedValue[]): number | null;
+  interval(values: readonly SeedValue[]): Interval | null;
+}
 
 type CurveValue = Exclude<keyof Curve, 'envTokens'>;
 
@@ -119,18 +122,17 @@ function grid(lines: readonly SeedLine[], { id }: Quantity): number[] {
  * Mean and interval along the curves. Seeds part in their env tokens, so values between iterations are interpolated; where
  * some seeds have already ended only the others count, and places that fewer than half reach are left out.
  */
-export function bandOf(lines: readonly SeedLine[], quantity: Quantity, interval: IntervalOf): BandPoint[] {
+export function bandOf(lines: readonly SeedLine[], quantity: Quantity, summary: Summary): BandPoint[] {
   if (lines.length === 0) return [];
   return grid(lines, quantity).flatMap((x) => {
     const values = lines.flatMap(({ seed, points }) => {
       const value = valueAt(points, x);
       return value === null ? [] : [{ seed, value }];
     });
-    if (values.length === 0 || 2 * values.length < lines.length) return [];
-    const { low, high } = interval(values) ?? { low: null, high: null };
-    return [
-      { x, mean: values.reduce((sum, { value }) => sum + value, 0) / values.length, low, high, n: values.length },
-    ];
+    const mean = summary.mean(values);
+    if (mean === null || 2 * values.length < lines.length) return [];
+    const { low, high } = summary.interval(values) ?? { low: null, high: null };
+    return [{ x, mean, low, high, n: values.length }];
   });
 }
 

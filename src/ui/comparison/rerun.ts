@@ -53,9 +53,12 @@ export class LabRerun extends LabElement {
     this.session.removeEventListener('change', this.refresh);
   }
 
-  private get setupId(): string {
+  private get chosenSetup() {
     const { setups } = this.comparison;
-    return (setups.find(({ id }) => id === this.setup) ?? setups[0]!).id;
+    return setups.find(({ id }) => id === this.setup) ?? setups[0]!;
+  }
+  private get setupId(): string {
+    return this.chosenSetup.id;
   }
   private get armId(): string {
     const arms = this.comparison.armsOf(this.setupId);
@@ -63,8 +66,18 @@ export class LabRerun extends LabElement {
   }
   /** What is typed, or a seed that nobody has recorded; null when it is none. */
   private get seedNumber(): number | null {
-    const seed = this.seed === '' ? this.comparison.experiment.seeds + 1 : Number(this.seed);
-    return Number.isInteger(seed) && seed >= 1 && seed <= MOST_SEEDS ? seed : null;
+    const { comparison, chosenSetup } = this;
+    const seed = this.seed === '' ? comparison.newSeed(chosenSetup) : Number(this.seed);
+    const possible = Number.isInteger(seed) && seed >= 1 && seed <= MOST_SEEDS;
+    return possible && comparison.hasBase(chosenSetup, seed) ? seed : null;
+  }
+
+  private expectedSeed(): string {
+    const { comparison, chosenSetup } = this;
+    const [has, of] = [comparison.warmStartsOf(chosenSetup), comparison.experiment.warmStarts];
+    const some =
+      has < of ? ` that begins from warm start 1 to ${has} of ${of}, e.g. ${comparison.newSeed(chosenSetup)}` : '';
+    return `Expected a seed from 1 to ${MOST_SEEDS}${some}.`;
   }
 
   /** Why nothing can be run now; empty when it can. */
@@ -103,12 +116,12 @@ export class LabRerun extends LabElement {
           this.arm = id;
         })}
         <wa-number-input size="s" label="Seed" without-steppers min="1" max=${MOST_SEEDS}
-          .value=${this.seed === '' ? String(comparison.experiment.seeds + 1) : this.seed}
+          .value=${this.seed === '' ? String(comparison.newSeed(this.chosenSetup)) : this.seed}
           @change=${(e: Event) => {
             this.seed = (e.target as HTMLInputElement).value;
           }}></wa-number-input>
       </div>
-      ${seedNumber === null ? html`<p role="alert">Expected a seed from 1 to ${MOST_SEEDS}.</p>` : nothing}
+      ${seedNumber === null ? html`<p role="alert">${this.expectedSeed()}</p>` : nothing}
       <div class="row">
         <wa-button size="s" variant="brand" data-cells="one" ?disabled=${obstacle !== '' || seedNumber === null} @click=${() =>
           seedNumber === null ? undefined : queue.add([{ setup: setupId, arm: armId, seed: seedNumber }])}>

@@ -61,7 +61,7 @@ export class LabSeedFigure extends LabElement {
       arm: arm.id,
       title: arm.title,
       lines,
-      band: bandOf(lines, quantity, (values) => comparison.interval(values)),
+      band: bandOf(lines, quantity, comparison),
       own: own ? (seedLines([own], quantity)[0]?.points ?? []) : [],
     };
   }
@@ -125,7 +125,7 @@ export class LabSeedFigure extends LabElement {
     const { quantity, comparison } = this;
     return (
       `${quantity.title}, ${quantity.unit}, over ${quantity.axis}. Thin grey: each seed. Bold: their mean. Band: 95 % interval of ` +
-      `the mean (${comparison.intervalNote}).${reference ? ` Dotted: mean of ${reference}, for comparison.` : ''}` +
+      `the mean (${comparison.intervalNote([this.setupId])}).${reference ? ` Dotted: mean of ${reference}, for comparison.` : ''}` +
       `${this.own.length > 0 ? ' Dashed with a diamond: your own run.' : ''}`
     );
   }
