@@ -2,6 +2,7 @@
 import axe from 'axe-core';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { page } from 'vitest/browser';
+import type { LabComparison } from '../../src/ui/cells/comparison';
 import { fakeResults } from './ui/fake-results';
 import type { FakeOptions } from './ui/fake-trainer';
 import { click, find, findAll, mount, textOf, until } from './ui/mount';
@@ -209,6 +210,28 @@ test('the whole experiment: pauses between cells, goes on, stops, and leaves out
   await until(() => cells().length === before + 1);
   expect(cells().at(-1)).toBe(cells().at(-2));
   await click('[data-cells=stop]');
+});
+
+test('a comparison that shows other results ends what it computes; one that moves does not', async () => {
+  const { trainer, cell } = await mountComparison({ benchMs: 3000 });
+  const cancelled = () => trainer.calls.filter((call) => call === 'cancelCell').length;
+  await click('[data-cells=all]');
+  await until(() => trainer.calls.find((call) => call.startsWith('cell ')));
+  const parent = cell.parentNode!;
+  parent.insertBefore(cell, cell.nextSibling);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(cancelled()).toBe(0);
+  const comparison = cell as LabComparison;
+  comparison.cell = { ...comparison.cell, results: 'other' };
+  await until(() => (cancelled() === 1 ? true : undefined));
+});
+
+test('a comparison that is taken off the page ends what it computes', async () => {
+  const { trainer, cell } = await mountComparison({ benchMs: 3000 });
+  await click('[data-cells=all]');
+  await until(() => trainer.calls.find((call) => call.startsWith('cell ')));
+  cell.remove();
+  await until(() => trainer.calls.find((call) => call === 'cancelCell'));
 });
 
 test('not while a run occupies the adapter', async () => {

@@ -61,9 +61,24 @@ export class LabComparison extends LabElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.sight.disconnect();
+    // A cell that moves on the page leaves it for a moment.
+    queueMicrotask(() => {
+      if (!this.isConnected) void this.queue?.cancel();
+    });
   }
   protected override willUpdate(changed: PropertyValues<this>): void {
+    if (this.asked !== null && this.asked !== this.cell.results) {
+      this.dropQueue();
+      this.comparison = null;
+    }
     if (changed.has('cell') && this.visible) void this.load();
+  }
+
+  /** Ends what is computed of the results shown so far. */
+  private dropQueue(): void {
+    this.queue?.removeEventListener('change', this.onQueue);
+    void this.queue?.cancel();
+    this.queue = null;
   }
 
   private async load(): Promise<void> {
@@ -76,6 +91,7 @@ export class LabComparison extends LabElement {
       const comparison = await loadComparison(results, this.services.fetchResults);
       if (this.asked !== results) return;
       this.comparison = comparison;
+      this.dropQueue();
       this.queue = new CellQueue(comparison.experiment, () => this.session.api);
       this.queue.addEventListener('change', this.onQueue);
       void this.queue.load();
