@@ -62,8 +62,8 @@ const honesty = `## What this shows, and what it does not
 
 A tiny model on small made-up tasks is a laboratory, not a proof about large ones. What holds up at this size: training
 the summaries matters a great deal wherever a lost fact costs turns, and the reward has to reach the early segments. What
-does *not* show: with and without the factor of Eq. 14, success came out the same in the prototype of this page. Which tasks
-tell the two apart is an open question, and a good one to try.
+does *not* show: with and without the factor of Eq. 14, success comes out the same. [What reproduces](#what-reproduces)
+has the numbers: every arm of the paper's table with many seeds, intervals and verdicts.
 
 One run is one sample. Change the **seed** and run again before you believe a difference; then change one thing at a time:
 leave the summaries out of the loss (*Train summaries: masked*), pay only the last segment (*Advantage: last-only*), or switch

@@ -90,7 +90,7 @@ export class LabApp extends LabElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.endAddress = onAddressChange(() => void this.library?.openAddress());
+    this.endAddress = onAddressChange(() => void this.library?.followAddress());
     addEventListener('pagehide', this.leave);
     document.addEventListener('visibilitychange', this.leave);
   }

@@ -13,7 +13,7 @@ import './error-panel';
 import { presetConfig, valueText } from './experiment-parameters';
 import { bytes, percent, shortDate } from './format';
 import type { Library } from './library';
-import type { LabServices } from './services';
+import type { LabServices, ShippedNotebook } from './services';
 import { baseStyles } from './styles';
 import type { TrainerSession } from './trainer-session';
 
@@ -137,10 +137,7 @@ export class LabLibrary extends LabElement {
       ${this.error ? html`<lab-error .error=${this.error}></lab-error>` : nothing}
       <h2>My notebooks</h2>
       <ul>
-        ${this.shipped('Introduction', 'the notebook this page comes with', () => library.openHome())}
-        ${this.services.shipped.map(({ document, about }) =>
-          this.shipped(document.title, about, () => library.openShipped(document)),
-        )}
+        ${library.shipped.map((notebook) => this.shipped(notebook))}
         ${library.notebooks.map(
           (saved) => html`<li>
             <div class="name">${saved.title || 'Untitled notebook'}</div>
@@ -168,14 +165,15 @@ export class LabLibrary extends LabElement {
     `;
   }
 
-  private shipped(title: string, about: string, open: () => Promise<void>) {
+  private shipped(notebook: ShippedNotebook) {
+    const { title } = notebook.document;
     return html`<li>
       <div class="name">${title}</div>
-      <div class="meta">${about}</div>
+      <div class="meta">${notebook.about}</div>
       <div class="row">
         <wa-button size="xs" appearance="outlined" @click=${() =>
           this.attempt(async () => {
-            await open();
+            await this.library.openShipped(notebook);
             this.open = false;
           })}>Open<span class="visually-hidden"> ${title}</span></wa-button>
       </div>

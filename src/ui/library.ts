@@ -2,13 +2,13 @@
 import { errorParts, type LabErrorParts } from '../core/errors';
 import type { NotebookDocument } from '../notebook/document';
 import { NotebookModel } from './notebook-model';
-import type { LabServices, NotebookShelf, SavedNotebook } from './services';
-import { readLink, showInAddress } from './share';
+import type { LabServices, NotebookShelf, SavedNotebook, ShippedNotebook } from './services';
+import { addressIsBare, nameInAddress, readLink, showInAddress } from './share';
 
 const AUTOSAVE_MS = 700;
 
 /**
- * - `home`: the shipped notebook, not changed yet; the first change makes a draft of it
+ * - `home`: a shipped notebook, not changed yet; the first change makes a draft of it
  * - `draft`: kept in this browser, saved after every change
  * - `link`: came with a link; nothing is saved until the visitor asks for it
  */
@@ -60,7 +60,13 @@ export class Library extends EventTarget {
 
   /** @returns whether the address carried a notebook (readable or not) */
   async openAddress(): Promise<boolean> {
+    const name = nameInAddress();
+    const shipped = this.shipped.find((notebook) => notebook.name === name);
     try {
+      if (shipped) {
+        await this.openShipped(shipped);
+        return true;
+      }
       const document = await readLink();
       if (!document) return false;
       await this.flush();
@@ -72,6 +78,14 @@ export class Library extends EventTarget {
     return true;
   }
 
+  /** After the address changed: what it names now; back at the bare address, what the page would have opened with. */
+  async followAddress(): Promise<void> {
+    if ((await this.openAddress()) || !addressIsBare() || this.origin !== 'home') return;
+    const last = this.notebooks[0];
+    if (last) await this.open(last.id);
+    else this.#show(this.#services.home, 'home', null);
+  }
+
   async open(id: string): Promise<void> {
     await this.flush();
     const document = await this.#shelf?.load(id);
@@ -80,16 +94,21 @@ export class Library extends EventTarget {
     showInAddress(null);
   }
 
-  /** The shipped notebook again; drafts stay where they are. */
-  openHome(): Promise<void> {
-    return this.openShipped(this.#services.home);
+  /** The notebooks that the page comes with, the one for the first visit first. */
+  get shipped(): readonly ShippedNotebook[] {
+    const { home, shipped } = this.#services;
+    return [{ name: 'introduction', document: home, about: 'the notebook this page begins with' }, ...shipped];
   }
 
-  /** Another notebook that the page comes with. */
-  async openShipped(document: NotebookDocument): Promise<void> {
+  openHome(): Promise<void> {
+    return this.openShipped(this.shipped[0]!);
+  }
+
+  /** Drafts stay where they are. */
+  async openShipped({ name, document }: ShippedNotebook): Promise<void> {
     await this.flush();
     this.#show(document, 'home', null);
-    showInAddress(null);
+    showInAddress(`#${name}`);
   }
 
   async openDocument(document: NotebookDocument): Promise<void> {
@@ -137,6 +156,8 @@ export class Library extends EventTarget {
 
   #touched(): void {
     if (this.origin !== 'link') {
+      // The address named the notebook as it was.
+      if (this.origin === 'home') showInAddress(null);
       this.origin = 'draft';
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => void this.#save(), AUTOSAVE_MS);

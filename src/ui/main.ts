@@ -19,7 +19,11 @@ if (app)
     presets,
     home: homeDocument,
     shipped: [
-      { document: resultsDocument, about: 'the paper’s comparison at small scale, to look at and to run again' },
+      {
+        name: 'what-reproduces',
+        document: resultsDocument,
+        about: 'the paper’s comparison at small scale, to look at and to run again',
+      },
     ],
     createTrainer: createTrainerClient,
     fetchResults,

@@ -28,11 +28,20 @@ export interface NotebookShelf {
   readonly persistent: boolean;
 }
 
+/** A notebook that the page comes with. */
+export interface ShippedNotebook {
+  /** Kebab case; `#<name>` is its address. */
+  readonly name: string;
+  readonly document: NotebookDocument;
+  /** What it is, in half a sentence. */
+  readonly about: string;
+}
+
 export interface LabServices {
   readonly presets: Readonly<Record<string, PresetInfo>>;
   readonly home: NotebookDocument;
   /** What else the page comes with, in the order it is offered. */
-  readonly shipped: readonly { readonly document: NotebookDocument; readonly about: string }[];
+  readonly shipped: readonly ShippedNotebook[];
   /** Starts the trainer; called once, when it is first needed. */
   createTrainer(): TrainerApi;
   /** Text of a results file of the site, by name without its ending. @throws LabError results.missing, results.unreachable */

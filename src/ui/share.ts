@@ -30,12 +30,22 @@ export async function readLink(): Promise<NotebookDocument | null> {
   return isDocumentFragment(location.hash) ? decodeDocument(location.hash) : null;
 }
 
-/** Shows a link in the address bar without adding to the history. */
+/** The name that the address gives of a notebook of the page (`#what-reproduces`); null when it gives none. */
+export function nameInAddress(): string | null {
+  return /^#([a-z]+(?:-[a-z]+)*)$/.exec(location.hash)?.[1] ?? null;
+}
+
+/** Whether the address names nothing at all. */
+export function addressIsBare(): boolean {
+  return location.hash.length <= 1;
+}
+
+/** Shows a link or a fragment in the address bar without adding to the history. */
 export function showInAddress(url: string | null): void {
   clearTimeout(timer);
   timer = setTimeout(() => {
     const bare = `${location.pathname}${location.search}`;
-    history.replaceState(null, '', url === null ? bare : new URL(url).hash);
+    history.replaceState(null, '', url === null ? bare : new URL(url, location.href).hash);
   }, DEBOUNCE_MS);
 }
 

@@ -85,6 +85,28 @@ test('formulas use the bundled fonts', async () => {
   await close();
 });
 
+test('a notebook of the page has an address, which an edit leaves', async () => {
+  const { page, problems, axe, close } = await open();
+  await page.getByRole('link', { name: 'What reproduces' }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'What reproduces' }).waitFor();
+  await page.locator('lab-comparison').getByText('CompactionRL').first().waitFor();
+  expect(new URL(page.url()).hash).toBe('#what-reproduces');
+  await page.reload();
+  await page.getByRole('heading', { level: 1, name: 'What reproduces' }).waitFor();
+  for (const width of [1280, 390, 360]) {
+    await page.setViewportSize({ width, height: 800 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  }
+  expect(await axe()).toEqual([]);
+  await page.goBack();
+  await page.getByRole('heading', { level: 1, name: 'Learning what' }).waitFor();
+  await windowField(page).fill('96');
+  await page.keyboard.press('Tab');
+  await expect.poll(() => new URL(page.url()).hash).toBe('');
+  expect(problems).toEqual([]);
+  await close();
+});
+
 describe('a shared link', () => {
   test('carries the notebook to another browser, which shows it, starts nothing and saves nothing', async () => {
     const first = await open();

@@ -57,7 +57,7 @@ export async function mount(options: FakeOptions = {}, prepare: (t: FakeTrainer)
   app.services = {
     presets,
     home,
-    shipped: [{ document: resultsDocument, about: 'results' }],
+    shipped: [{ name: 'what-reproduces', document: resultsDocument, about: 'results' }],
     createTrainer: () => trainer,
     fetchResults: fakeFetch,
     openShelf: async () => shelf,
