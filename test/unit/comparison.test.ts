@@ -9,8 +9,8 @@ const experiment = { ...sampleExperiment, seeds: 10, warmStarts: 5, setups: [sma
 const comparison = new Comparison({ version: 1, experiment, cells: [] });
 
 test('seeds and warm starts are said for each setup where they differ', () => {
-  expect(comparison.seedsNote).toBe('10 seeds in Small; 3 seeds in Large');
-  expect(comparison.intervalNote()).toBe('Student’s t on the means of warm starts, 5 in Small; 3 in Large');
+  expect(comparison.seedsNote).toBe('10 seeds in “Small”; 3 seeds in “Large”');
+  expect(comparison.intervalNote()).toBe('Student’s t on the means of warm starts, 5 in “Small”; 3 in “Large”');
   expect(comparison.intervalNote(['large'])).toBe('Student’s t on the means of warm starts, 3');
 });
 

@@ -39,9 +39,9 @@ export function drawSeedCurves(
       ruleY([0], { stroke: 'var(--line-strong)' }),
       areaY(
         panel.band.filter(({ low }) => low !== null),
-        { x: 'x', y1: 'low', y2: 'high', fill: 'var(--ink)', fillOpacity: 0.12, clip: true },
+        { x: 'x', y1: 'low', y2: 'high', fill: 'var(--ink)', fillOpacity: 0.25, clip: true },
       ),
-      line(seeds, { ...XY, z: 'seed', stroke: 'var(--observation)', strokeWidth: 0.7, strokeOpacity: 0.8 }),
+      line(seeds, { ...XY, z: 'seed', stroke: 'var(--observation)', strokeWidth: 0.7, strokeOpacity: 0.5 }),
       line(
         reference.map(({ x, mean: y }) => ({ x, y })),
         { ...XY, stroke: 'var(--ink-2)', strokeWidth: 1.3, strokeDasharray: '2 3' },

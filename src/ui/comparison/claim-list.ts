@@ -26,8 +26,14 @@ const isShare = ({ claim }: ClaimResult) => !['summaryTokens', 'compactions', 't
 /** A difference as it is written: points for shares. */
 function difference(decided: ClaimResult, value: number): string {
   const shown = isShare(decided) ? (100 * value).toFixed(1) : compact(value);
-  return value > 0 ? `+${shown}` : shown.replace('-', '−');
+  return signed(value, shown);
 }
+
+const signed = (value: number, shown: string): string => (value > 0 ? `+${shown}` : shown.replace('-', '−'));
+
+/** A mark of the axis: a round number, written without zeros behind the point. */
+const mark = (decided: ClaimResult, value: number): string =>
+  signed(value, compact(isShare(decided) ? 100 * value : value));
 
 const p = (value: number | null) => (value === null ? '–' : value < 0.001 ? '< 0.001' : value.toFixed(3));
 
@@ -79,7 +85,7 @@ export class LabClaimList extends LabElement {
       <p class="note">
         Differences between arms with the same seed, which share the base, the held-out set and, group-normalised arms (several rollouts of one task) aside, the training tasks. Dots: one seed each.
         Bar: 95 % interval of the mean difference (${this.comparison.intervalNote()}). Grey band: ±${100 * margin} points, what
-        counts as no difference. p: sign-flip test (exact up to 20 pairs, beyond by 100,000 random flips), Holm-adjusted over the claims of the setup. Correlation: of the
+        counts as no difference. p: sign-flip test (exact up to 20 pairs, beyond by 100,000 random flips), Holm-adjusted over the claims of the setup; of n pairs p is at least 2 / 2ⁿ, so that three seeds cannot go below 0.25, and the verdict is the interval’s alone. Correlation: of the
         two arms over seeds, what the pairing gains.
       </p>
       ${exportButtons(`${experiment.id}-claims`, () => this.figure())}
@@ -103,7 +109,7 @@ export class LabClaimList extends LabElement {
             ? 'No seed has both arms yet.'
             : html`<b>${difference(decided, mean ?? 0)} ${unit}</b>
               ${interval ? html`[${difference(decided, interval.low)}, ${difference(decided, interval.high)}]` : nothing}<br />
-              p ${p(adjustedP)}, correlation ${correlation === null ? '–' : correlation.toFixed(2).replace('-', '−')}, ${count(values.length, 'seed')}`
+              Holm p ${p(adjustedP)}, correlation ${correlation === null ? '–' : correlation.toFixed(2).replace('-', '−')}, ${count(values.length, 'seed')}`
         }
       </span>
       <span class="verdict" title=${means}><wa-icon name=${icon}></wa-icon><span>${verdict}${small && verdict !== 'equivalent' ? html` <small>(small)</small>` : nothing}</span></span>
@@ -129,7 +135,7 @@ export class LabClaimList extends LabElement {
       high: interval?.high ?? null,
       equivalence: isShare(decided) ? this.comparison.margin : null,
       extent: roundExtent(all, isShare(decided) ? 0.05 : 1e-3),
-      text: (value) => (value === 0 ? '0' : difference(decided, value)),
+      text: (value) => mark(decided, value),
       words: `${this.setupTitle(setup)}: difference ${difference(decided, mean ?? 0)}${range}, ${verdict}`,
     });
   }

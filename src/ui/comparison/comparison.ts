@@ -57,7 +57,10 @@ export class Comparison {
     const groups = new Map<string, string[]>();
     for (const setup of setups) groups.set(say(setup), [...(groups.get(say(setup)) ?? []), setup.title]);
     if (groups.size === 1) return [...groups.keys()][0]!;
-    return [...groups].map(([words, titles]) => `${words} in ${titles.join(', ')}`).join('; ');
+    const list = new Intl.ListFormat('en');
+    return [...groups]
+      .map(([words, titles]) => `${words} in ${list.format(titles.map((title) => `“${title}”`))}`)
+      .join('; ');
   }
 
   /** Mean of warm-start means; null of no values. */
