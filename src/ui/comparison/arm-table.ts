@@ -26,6 +26,7 @@ export class LabArmTable extends LabElement {
       :host { display: block; }
       .arm { display: flex; align-items: center; gap: 0.25rem; }
       td b { font-weight: 600; }
+      .many td small { display: block; }
       .short { color: var(--ink-3); }
     `,
   ];
@@ -44,7 +45,7 @@ export class LabArmTable extends LabElement {
         </wa-select>
       </div>
       <div class="scroll" tabindex="0" role="region" aria-label="Success by arm and setup">
-        <table>
+        <table class=${setups.length > 2 ? 'many' : ''}>
           <thead>
             <tr>
               <th rowspan="2" scope="col">Arm</th>

@@ -38,7 +38,9 @@ export const tableStyles = css`
     max-width: 100%;
   }
   table {
-    border-collapse: collapse;
+    /* Collapsed borders vanish under a cell that stays in sight. */
+    border-collapse: separate;
+    border-spacing: 0;
     font-size: 0.82rem;
     font-variant-numeric: tabular-nums;
   }
@@ -69,7 +71,7 @@ export const tableStyles = css`
   .first {
     padding-left: 1.1rem;
   }
-  tbody tr {
+  tbody tr > * {
     border-top: 1px solid var(--line);
   }
   tr > th:first-child[scope='row'],
