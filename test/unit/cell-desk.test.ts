@@ -1,10 +1,11 @@
 /** Cells of an experiment in the page, without a device: what is let go when something fails. */
 import { readFileSync } from 'node:fs';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { defaultConfig } from '../../src/core/config';
-import { cellsOf, fingerprint } from '../../src/core/experiment/cells';
+import { type Cell, cellsOf, fingerprint } from '../../src/core/experiment/cells';
 import { createTerminalPool, type TerminalPool } from '../../src/env/pool';
 import { CellDesk, type CellDeskOptions } from '../../src/run/cell-desk';
+import { CellRunner } from '../../src/run/experiment/run-cell';
 import { loadBase } from '../../src/run/session';
 import { memoryStore } from '../../src/store';
 import { sampleExperiment, sampleResult } from './experiment-samples';
@@ -75,8 +76,10 @@ describe('device and terminals are let go', () => {
   });
 });
 
+const fromDisk = async (name: string): Promise<Uint8Array> => readFileSync(`public/bases/${name}.safetensors`);
+
 test('a kept result is shown while the base it comes from is there, or cannot be reached', async () => {
-  const read = vi.fn(async (name: string): Promise<Uint8Array> => readFileSync(`public/bases/${name}.safetensors`));
+  const read = vi.fn(fromDisk);
   page.base = read;
   const { parameters } = await loadBase(defaultConfig, 1, page.base);
   read.mockClear();
@@ -100,4 +103,50 @@ test('a kept result is shown while the base it comes from is there, or cannot be
   expect(read).toHaveBeenCalledTimes(1);
   page.base = fails('offline');
   expect(await shown()).toEqual(['full', 'masked', 'writer']);
+});
+
+describe('what a cell needs runs before it', () => {
+  const resultOf = ({ arm, hash }: Cell, base?: string) => ({
+    ...sampleResult,
+    arm: arm.id,
+    hash,
+    ...(base && { base }),
+  });
+  const other = 'f'.repeat(16);
+  beforeEach(() => {
+    page.base = fromDisk;
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  /** Arms that ran for `swap`, which needs `full` and `writer`. @param lost arms whose policies are not there */
+  async function ranWith(bases: Readonly<Record<string, string>>, lost: readonly string[] = []): Promise<string[]> {
+    const store = memoryStore('');
+    for (const cell of await cellsOf(sampleExperiment, {
+      seeds: [1, 1],
+      setups: ['small'],
+      arms: ['full', 'writer'],
+    })) {
+      const base = bases[cell.arm.id];
+      if (base) await store.saveCell(sampleExperiment.id, cell.name, resultOf(cell, base));
+      if (!lost.includes(cell.arm.id)) await store.savePolicy(sampleExperiment.id, cell.name, new Uint8Array(8));
+    }
+    const ran: string[] = [];
+    // Without a device: only which cells are run is of interest.
+    vi.spyOn(CellRunner.prototype, 'run').mockImplementation(async (cell) => {
+      ran.push(cell.arm.id);
+      return resultOf(cell);
+    });
+    const result = await deskWith({ store: Promise.resolve(store) }).run({ ...request, arm: 'swap' }, () => {});
+    expect(result?.arm).toBe('swap');
+    return ran;
+  }
+
+  test('unless it is there, from the base that is there now', async () => {
+    const { parameters } = await loadBase(defaultConfig, 1, fromDisk);
+    const now = await fingerprint(parameters);
+    expect(await ranWith({ full: now, writer: now })).toEqual(['swap']);
+    expect(await ranWith({ full: now, writer: other })).toEqual(['writer', 'swap']);
+    expect(await ranWith({ full: now })).toEqual(['writer', 'swap']);
+    expect(await ranWith({ full: now, writer: now }, ['full'])).toEqual(['full', 'swap']);
+  });
 });
