@@ -133,6 +133,6 @@ describe('lab verify', () => {
     const far = await verify('far.json', JSON.stringify(elsewhere), '--arms', '1');
     expect(far.code).toBe(1);
     expect(far.lines[0]).toMatchObject({ verdict: 'outside', ok: false });
-    expect(far.stderr).toMatch(/evaluation\.comp\.success: .* outside the 95 % prediction interval/);
+    expect(far.stderr).toMatch(/evaluation\.comp\.success: .* is outside the prediction interval/);
   });
 });
