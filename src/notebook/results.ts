@@ -10,8 +10,8 @@ compaction, and in a window twice as large without compaction.`;
 
 const reading = `## How to read it
 
-A difference between two arms is taken **seed by seed**: both began from the same base and saw the same tasks, so luck that
-they share cancels out. The bar is the 95 % interval of the mean difference. *Reproduced* means that it excludes zero in the
+A difference between two arms is taken **seed by seed**: both began from the same base and are evaluated on the same
+tasks (most arms also train on the same), so luck that they share cancels out. The bar is the 95 % interval of the mean difference. *Reproduced* means that it excludes zero in the
 paper's direction, *contradicted* the opposite, *equivalent* that the difference is smaller than two points either way, and
 *unresolved* that these seeds cannot tell. An absent difference is a result as well; so is a claim that stays open.
 
