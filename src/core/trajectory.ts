@@ -66,7 +66,10 @@ export interface Rollout {
   readonly reward: number;
   /** Every check passed. */
   readonly solved: boolean;
-  /** Env tokens: what its contexts grew by, each one's beginning included. A writer of its own that reads a context again adds none. */
+  /**
+   * Env tokens: what its contexts grew by, each one's beginning included. A writer of its own that reads a context again adds
+   * none.
+   */
   readonly fedTokens: number;
   /** A wall-clock kill ended it; the run cannot be reproduced bit for bit. */
   readonly killed: boolean;

@@ -11,7 +11,7 @@ import { compare } from '../../src/headless/experiment/compare';
 import { tableText } from '../../src/headless/experiment/report';
 import { loadBase } from '../../src/run/session';
 import { sampleExperiment, sampleResult } from './experiment-samples';
-import { labInProcess } from './lab-in-process';
+import { jsonLines, labInProcess } from './lab-in-process';
 
 vi.mock('../../src/gpu/dawn', () => ({
   dawnGpu: () => Promise.reject(new Error('the device was asked for')),
@@ -36,11 +36,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** @param line `@` stands for the test's folder */
 const lab = (line: string) => labInProcess(line.replaceAll('@', folder).split(' '));
-const jsonLines = (text: string) =>
-  text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
 
 test.each([
   ['experiment', 2, 'Missing experiment file'],

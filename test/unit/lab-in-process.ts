@@ -16,3 +16,10 @@ export async function labInProcess(words: string[]): Promise<{ code: number; std
   });
   return answer;
 }
+
+/** What a command printed: one JSON value a line. */
+export const jsonLines = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));

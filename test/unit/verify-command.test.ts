@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Cell, cellsOf } from '../../src/core/experiment/cells';
 import type { CellResult } from '../../src/core/experiment/types';
 import { sampleExperiment, sampleResult } from './experiment-samples';
-import { labInProcess } from './lab-in-process';
+import { jsonLines, labInProcess } from './lab-in-process';
 
 const here = vi.hoisted(() => ({ run: undefined as unknown as (cell: Cell) => CellResult }));
 vi.mock('../../src/headless/experiment/machine', () => ({
@@ -51,10 +51,7 @@ test.each([
   here.run = (cell) => ({ ...resultOf(cell, success), adapter: 'another' });
   const cells = options === '--arms 1' ? 1 : 2;
   const { code, stdout, stderr } = await labInProcess(['verify', file, ...options.split(' ')]);
-  const lines = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const lines = jsonLines(stdout);
   expect(lines.slice(0, -1).map((line) => line.verdict)).toEqual(Array(cells).fill(verdict));
   expect(lines.at(-1)).toMatchObject({ done: true, cells, failed: verdict === 'inside' ? 0 : cells });
   expect(code).toBe(verdict === 'inside' ? 0 : 1);

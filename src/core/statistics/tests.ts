@@ -9,6 +9,9 @@ const MOST_EXACT = 20;
 /** Patterns drawn beyond that, the observed one included. */
 const DRAWN = 100_000;
 
+/** How `signFlipTest` comes to its p, in words. */
+export const signFlipNote = `exact up to ${MOST_EXACT} pairs, beyond by ${DRAWN.toLocaleString('en')} random flips`;
+
 export interface SignFlip {
   /** Two-sided. */
   readonly p: number;

@@ -1,6 +1,7 @@
 /** What an experiment says on its claims, as text: the paired difference in each setup, and the verdict. */
 import type { ExperimentResults, Outcome } from '../../core/experiment/types';
 import { type ClaimResult, EQUIVALENCE_MARGIN } from '../../core/experiment/verdicts';
+import { signFlipNote } from '../../core/statistics/tests';
 import { aligned, percent, signed } from './text-columns';
 
 /** Units of outcomes that are no shares. */
@@ -55,7 +56,7 @@ export function claimsText({ experiment, cells }: ExperimentResults, decided: re
   });
   return `Claims: mean of left − right over the n seeds that have both. The verdict is that of the interval,
 whatever p is; below three pairs it stays open.
-p: sign-flip test (exact up to 20 pairs, beyond by 100,000 random flips); Holm p: adjusted over the claims of the setup; r: correlation of left with right over seeds;
+p: sign-flip test (${signFlipNote}); Holm p: adjusted over the claims of the setup; r: correlation of left with right over seeds;
 small: the 90 % interval lies within ±${100 * EQUIVALENCE_MARGIN} points.
 
 ${line(names!)}

@@ -64,7 +64,7 @@ export class LabClaimList extends LabElement {
   ];
 
   protected override render() {
-    const { experiment, claims, margin } = this.comparison;
+    const { experiment, claims, margin, signFlipNote } = this.comparison;
     if (claims.length === 0) return nothing;
     const counts = (Object.keys(verdicts) as Verdict[]).map(
       (word) => `${claims.filter(({ verdict }) => verdict === word).length} ${word}`,
@@ -83,10 +83,12 @@ export class LabClaimList extends LabElement {
         })}
       </ul>
       <p class="note">
-        Differences between arms with the same seed, which share the base, the held-out set and, group-normalised arms (several rollouts of one task) aside, the training tasks. Dots: one seed each.
+        Differences between arms with the same seed, which share the base, the held-out set and, group-normalised arms
+        (several rollouts of one task) aside, the training tasks. Dots: one seed each.
         Bar: 95 % interval of the mean difference (${this.comparison.intervalNote()}). Grey band: ±${100 * margin} points, what
-        counts as no difference. p: sign-flip test (exact up to 20 pairs, beyond by 100,000 random flips), Holm-adjusted over the claims of the setup; of n pairs p is at least 2 / 2ⁿ, so that three seeds cannot go below 0.25, and the verdict is the interval’s alone. Correlation: of the
-        two arms over seeds, what the pairing gains.
+        counts as no difference. p: sign-flip test (${signFlipNote}), Holm-adjusted over the claims of the setup; of n pairs
+        p is at least 2 / 2ⁿ, so that three seeds cannot go below 0.25, and the verdict is the interval’s alone.
+        Correlation: of the two arms over seeds, what the pairing gains.
       </p>
       ${exportButtons(`${experiment.id}-claims`, () => this.figure())}
     `;

@@ -15,6 +15,7 @@ import {
   type SeedValue,
 } from '../../core/experiment/verdicts';
 import { type Interval, predictionInterval } from '../../core/statistics/intervals';
+import { signFlipNote } from '../../core/statistics/tests';
 
 export class Comparison {
   private readonly byPlace = new Map<string, CellResult[]>();
@@ -24,6 +25,8 @@ export class Comparison {
   readonly claims: readonly ClaimResult[];
   /** Success that differs by no more is as good as equal. */
   readonly margin = EQUIVALENCE_MARGIN;
+  /** How p comes about, in a few words. */
+  readonly signFlipNote = signFlipNote;
 
   constructor(readonly results: ExperimentResults) {
     for (const cell of results.cells) {
