@@ -37,8 +37,9 @@ export class LabComparison extends LabElement {
   private asked: string | null = null;
   private visible = false;
   private readonly sight = new IntersectionObserver(
-    ([entry]) => {
-      this.visible = entry?.isIntersecting ?? false;
+    (entries) => {
+      // A busy page gets several at once, oldest first: only the last says how it is now.
+      this.visible = entries.at(-1)?.isIntersecting ?? false;
       if (this.visible) void this.load();
     },
     { rootMargin: '600px' },

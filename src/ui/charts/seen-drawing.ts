@@ -9,15 +9,16 @@ export class SeenDrawing implements ReactiveController {
   /** Of the watched element, px; 0 before it is laid out. */
   width = 0;
   private visible = false;
-  private readonly resize = new ResizeObserver(([entry]) => {
-    const width = Math.floor(entry?.contentRect.width ?? 0);
+  private readonly resize = new ResizeObserver((entries) => {
+    const width = Math.floor(entries.at(-1)?.contentRect.width ?? 0);
     if (width === this.width || width === 0) return;
     this.width = width;
     this.request();
   });
   private readonly sight = new IntersectionObserver(
-    ([entry]) => {
-      this.visible = entry?.isIntersecting ?? false;
+    (entries) => {
+      // A busy page gets several at once, oldest first: only the last says how it is now.
+      this.visible = entries.at(-1)?.isIntersecting ?? false;
       if (this.visible) this.request();
     },
     { rootMargin: MARGIN },
