@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseResults } from '../../src/core/experiment/result';
 import type { ExperimentResults } from '../../src/core/experiment/types';
+import type { EvalSummary } from '../../src/core/protocol';
 import { type Ended, labProgram, runLab } from './lab-support';
 
 const folder = mkdtempSync(join(tmpdir(), 'lab-experiment-'));
@@ -101,6 +102,14 @@ describe('lab experiment', () => {
   });
 });
 
+/** The same episodes, none solved. */
+const unsolved = ({ byCompactions, successNeedingCompaction: share, ...summary }: EvalSummary): EvalSummary => ({
+  ...summary,
+  success: 0,
+  byCompactions: byCompactions.map((bucket) => ({ ...bucket, solved: 0 })),
+  successNeedingCompaction: share === null ? null : 0,
+});
+
 describe('lab verify', () => {
   const verify = (name: string, text: string, ...more: string[]) => {
     writeFileSync(at(name), text);
@@ -123,13 +132,12 @@ describe('lab verify', () => {
   });
 
   test('of another machine, it judges by the spread between seeds', async () => {
-    type Cell = { adapter: string; evaluation: { comp: { success: number } } };
-    const elsewhere = JSON.parse(whole) as { cells: Cell[] };
+    const elsewhere = JSON.parse(whole) as { cells: { adapter: string; evaluation: { comp: EvalSummary } }[] };
     for (const cell of elsewhere.cells) cell.adapter = 'another';
     const near = await verify('near.json', JSON.stringify(elsewhere), '--arms', '1');
     // Numbers that are equal all the same are called so.
     expect(near.lines[0]).toMatchObject({ verdict: 'identical', ok: true });
-    for (const cell of elsewhere.cells) cell.evaluation.comp.success = 0.001;
+    for (const { evaluation } of elsewhere.cells) evaluation.comp = unsolved(evaluation.comp);
     const far = await verify('far.json', JSON.stringify(elsewhere), '--arms', '1');
     expect(far.code).toBe(1);
     expect(far.lines[0]).toMatchObject({ verdict: 'outside', ok: false });

@@ -10,7 +10,7 @@ import { armTable } from '../../src/core/experiment/verdicts';
 import { compare } from '../../src/headless/experiment/compare';
 import { tableText } from '../../src/headless/experiment/report';
 import { loadBase } from '../../src/run/session';
-import { sampleExperiment, sampleResult } from './experiment-samples';
+import { sampleEvaluation, sampleExperiment, sampleResult } from './experiment-samples';
 import { jsonLines, labInProcess } from './lab-in-process';
 
 vi.mock('../../src/gpu/dawn', () => ({
@@ -109,6 +109,19 @@ test('collect leaves a damaged cell where it is, and names it', async () => {
   writeFileSync(at(`cells/${name}`), text);
 });
 
+test('collect leaves out, and names, a cell whose numbers contradict each other', async () => {
+  const name = readdirSync(at('cells')).find((n) => n.includes('masked--seed-1'))!;
+  const text = readFileSync(at(`cells/${name}`), 'utf8');
+  writeFileSync(at(`cells/${name}`), text.replace('"success":0.75', '"success":0.875'));
+  try {
+    const { stdout, stderr } = await lab('collect @/cells --json');
+    expect(jsonLines(stdout).at(-1)).toEqual({ done: true, cells: 16, missing: 18, ignored: 1 });
+    expect(stderr).toMatch(/left out: .*masked--seed-1.*evaluation\.comp\.success.*expected 0\.75.*got 0\.875/);
+  } finally {
+    writeFileSync(at(`cells/${name}`), text);
+  }
+});
+
 test('collect leaves out what comes from another base than the file that is here, and claims nothing without one', async () => {
   const { parameters } = await loadBase(defaultConfig, 1, async (name) =>
     readFileSync(`public/bases/${name}.safetensors`),
@@ -176,7 +189,7 @@ async function folderOf(name: string, comp: Readonly<Record<string, readonly num
     const { setup, arm, seed, hash } = cell;
     const success = comp[`${setup.id} ${arm.id}`]?.[seed - 1];
     if (success === undefined) continue;
-    const evaluation = { ...sampleResult.evaluation, comp: { ...sampleResult.evaluation.comp, success } };
+    const evaluation = sampleEvaluation(success);
     const result = { ...sampleResult, setup: setup.id, arm: arm.id, seed, hash, evaluation };
     writeFileSync(at(`${name}/${cell.name}.json`), JSON.stringify(result));
   }

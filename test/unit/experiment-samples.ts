@@ -32,18 +32,30 @@ export const sampleExperiment: Experiment = {
   ],
 };
 
-const summary = (solved: number): EvalSummary => ({
-  success: solved / 8,
-  episodes: 8,
-  byCompactions: [
-    { solved: Math.min(solved, 4), episodes: 4 },
-    { solved: Math.max(0, solved - 4), episodes: 4 },
-  ],
-  successNeedingCompaction: Math.max(0, solved - 4) / 4,
-  meanTurns: 3.5,
-  meanCompactions: 0.5,
-  meanSummaryTokens: 6,
-  factRecall: null,
+/** Half of the tasks require a compaction; the others are solved first. */
+const summary = (solved: number, episodes: number): EvalSummary => {
+  const half = episodes / 2;
+  const rest = Math.max(0, solved - half);
+  return {
+    success: solved / episodes,
+    episodes,
+    byCompactions: [
+      { solved: solved - rest, episodes: half },
+      { solved: rest, episodes: half },
+    ],
+    successNeedingCompaction: rest / half,
+    meanTurns: 3.5,
+    meanCompactions: 0.5,
+    meanSummaryTokens: 6,
+    factRecall: null,
+  };
+};
+
+/** @param comp success with compaction, a multiple of 1/episodes @param episodes a multiple of 8 */
+export const sampleEvaluation = (comp: number, episodes = 1000): CellResult['evaluation'] => ({
+  comp: summary(Math.round(comp * episodes), episodes),
+  single: summary(episodes / 2, episodes),
+  long: summary((5 * episodes) / 8, episodes),
 });
 
 export const sampleResult: CellResult = {
@@ -60,7 +72,7 @@ export const sampleResult: CellResult = {
   elapsedMs: 1000,
   iterations: 2,
   envTokens: 2000,
-  evaluation: { comp: summary(6), single: summary(4), long: summary(5) },
+  evaluation: sampleEvaluation(0.75, 8),
   curve: {
     envTokens: [1000, 2000],
     trainSuccess: [0.5, 0.625],

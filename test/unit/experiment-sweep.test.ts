@@ -136,6 +136,11 @@ describe('sweep', () => {
   test.each([
     ['no JSON', '{"version":1,', /not JSON/],
     ['no result', '{"version":1}', /Bad result/],
+    [
+      'numbers that contradict each other',
+      () => readFileSync(file(byArm('full')), 'utf8').replace('"success":0.75', '"success":0.875'),
+      /contradict each other.*evaluation\.comp\.success/,
+    ],
     ['the result of another cell', () => readFileSync(file(byArm('masked')), 'utf8'), /another cell/],
   ])('a file that holds %s is named, set aside and redone', async (_what, content, message) => {
     await run();

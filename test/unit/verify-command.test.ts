@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Cell, cellsOf } from '../../src/core/experiment/cells';
 import type { CellResult } from '../../src/core/experiment/types';
-import { sampleExperiment, sampleResult } from './experiment-samples';
+import { sampleEvaluation, sampleExperiment, sampleResult } from './experiment-samples';
 import { jsonLines, labInProcess } from './lab-in-process';
 
 const here = vi.hoisted(() => ({ run: undefined as unknown as (cell: Cell) => CellResult }));
@@ -27,7 +27,7 @@ const resultOf = ({ setup, arm, seed, hash }: Cell, comp: number): CellResult =>
   arm: arm.id,
   seed,
   hash,
-  evaluation: { ...sampleResult.evaluation, comp: { ...sampleResult.evaluation.comp, success: comp } },
+  evaluation: sampleEvaluation(comp),
 });
 
 /** Success of seeds 1 to 3: mean 0.51, s 0.01. */

@@ -3,10 +3,13 @@ import * as v from 'valibot';
 import { LabError } from '../errors';
 import { kernelPlanSchema } from '../kernels';
 import type { EvalSummary } from '../protocol';
-import { between, count, fault, finite, kebab, list, parseWith, settings } from './parse';
+import { OUTCOME_DIGITS, requireConsistent } from './consistency';
+import { between, count, finite, kebab, list, parseWith, settings } from './parse';
 import { parseExperiment } from './schema';
 import type { CellResult, ExperimentResults } from './types';
 
+/** A mean of counts, or a time. */
+const amount = v.pipe(finite, v.minValue(0));
 const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
 const orNull = <T>(schema: v.GenericSchema<unknown, T>) => v.nullable(schema);
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
@@ -19,9 +22,9 @@ const summarySchema: v.GenericSchema<unknown, EvalSummary> = v.strictObject({
   firstAttempt: v.exactOptional(share),
   byCompactions: list(v.strictObject({ solved: count, episodes: count }), 0, 1000),
   successNeedingCompaction: orNull(share),
-  meanTurns: finite,
-  meanCompactions: finite,
-  meanSummaryTokens: finite,
+  meanTurns: amount,
+  meanCompactions: amount,
+  meanSummaryTokens: amount,
   factRecall: orNull(share),
 });
 
@@ -29,9 +32,9 @@ const curveSchema = v.strictObject({
   envTokens: series(count),
   trainSuccess: series(share),
   factRecall: series(orNull(share)),
-  summaryTokens: series(orNull(finite)),
-  compactions: series(finite),
-  turns: series(finite),
+  summaryTokens: series(orNull(amount)),
+  compactions: series(amount),
+  turns: series(amount),
 });
 
 const hexadecimal = v.pipe(v.string(), v.regex(/^[0-9a-f]{16}$/, '16 hexadecimal digits'));
@@ -49,7 +52,7 @@ const cellSchema = v.strictObject({
   build: text(100),
   base: v.exactOptional(hexadecimal),
   createdAt: v.union([v.literal(''), v.pipe(v.string(), v.isoTimestamp())], 'an ISO 8601 time, or nothing'),
-  elapsedMs: v.pipe(finite, v.minValue(0)),
+  elapsedMs: amount,
   iterations: count,
   envTokens: count,
   evaluation: v.strictObject({ comp: summarySchema, single: summarySchema, long: summarySchema }),
@@ -60,25 +63,11 @@ const cellSchema = v.strictObject({
 /**
  * The result of one cell, from a file or a bundle.
  * @param where for errors
- * @throws `results.bad` naming the path of the first fault
+ * @throws `results.bad` naming the path of the first fault, also of numbers that contradict each other
  */
 export function parseCellResult(input: unknown, where: string): CellResult {
   const cell: CellResult = parseWith(cellSchema, input, { code: 'results.bad', what: 'Bad result of a cell', where });
-  for (const [mode, { byCompactions, episodes }] of Object.entries(cell.evaluation)) {
-    const total = byCompactions.reduce((n, bucket) => n + bucket.episodes, 0);
-    if (total !== episodes || byCompactions.some((bucket) => bucket.solved > bucket.episodes))
-      throw fault('results.bad', 'The episodes of an evaluation do not add up', `${where}, evaluation.${mode}`, {
-        expected: `${episodes} episodes in all, and no more solved than played`,
-        got: `${total} in byCompactions`,
-      });
-  }
-  const { curve, iterations } = cell;
-  const length = curve && Object.values(curve).find((values) => values.length !== iterations)?.length;
-  if (length !== null && length !== undefined)
-    throw fault('results.bad', 'The training curve is not as long as the training', `${where}, curve`, {
-      expected: `${iterations} iterations`,
-      got: String(length),
-    });
+  requireConsistent(cell, where);
   return cell;
 }
 
@@ -118,6 +107,6 @@ const digits = (most: number) => (_key: string, value: unknown) =>
 /** A copy with outcomes as they are kept: six significant digits, four in curves. Whole numbers and settings stay. */
 export function rounded(cell: CellResult): CellResult {
   const curve = JSON.parse(JSON.stringify(cell.curve, digits(4)));
-  const evaluation = JSON.parse(JSON.stringify(cell.evaluation, digits(6)));
+  const evaluation = JSON.parse(JSON.stringify(cell.evaluation, digits(OUTCOME_DIGITS)));
   return { ...cell, evaluation, curve };
 }

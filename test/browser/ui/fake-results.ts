@@ -76,6 +76,7 @@ export function fakeCell(setup: string, arm: string, seed: number, shift = 0): C
   // Summaries matter less in the second setup, and not with every seed.
   const masked = setup === 'code-small' && arm === 'masked' ? 0.19 + 0.06 * wave(seed, 4) : 0;
   const success = level[arm]! + masked + spread + shift;
+  const training = arm === 'base' ? null : curve(success, seed);
   return {
     version: 1,
     setup,
@@ -89,13 +90,13 @@ export function fakeCell(setup: string, arm: string, seed: number, shift = 0): C
     createdAt: '2026-11-29T16:20:00.000Z',
     elapsedMs: 61_000,
     iterations: arm === 'base' ? 0 : 12,
-    envTokens: arm === 'base' ? 0 : 360_000,
+    envTokens: training?.envTokens.at(-1) ?? 0,
     evaluation: {
       comp: evaluation(success, seed, arm === 'masked' ? 6.1 + 0.1 * wave(seed, 9) : 8.9 + 0.1 * wave(seed, 8)),
       single: evaluation(0.2 + 0.1 * spread, seed, 0),
       long: evaluation(0.4 + spread, seed, 0),
     },
-    curve: arm === 'base' ? null : curve(success, seed),
+    curve: training,
     alarms: {},
   };
 }
