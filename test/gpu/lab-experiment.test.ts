@@ -137,10 +137,11 @@ describe('lab verify', () => {
     const near = await verify('near.json', JSON.stringify(elsewhere), '--arms', '1');
     // Numbers that are equal all the same are called so.
     expect(near.lines[0]).toMatchObject({ verdict: 'identical', ok: true });
+    // Two recorded seeds that agree: the new value is at fault, whoever judges.
     for (const { evaluation } of elsewhere.cells) evaluation.comp = unsolved(evaluation.comp);
     const far = await verify('far.json', JSON.stringify(elsewhere), '--arms', '1');
     expect(far.code).toBe(1);
     expect(far.lines[0]).toMatchObject({ verdict: 'outside', ok: false });
-    expect(far.stderr).toMatch(/evaluation\.comp\.success: .* is outside the prediction interval/);
+    expect(far.stderr).toMatch(/evaluation\.comp\.success: the new .* is outside the prediction interval/);
   });
 });

@@ -172,13 +172,20 @@ test('a rerun is compared by every number on the same machine, by the spread of 
   expect(judge({ ...sampleResult, curve: null }).faults).toHaveLength(1);
   // Equal numbers are equal wherever they were computed.
   expect(judge({ ...sampleResult, build: 'other' }).verdict).toBe('identical');
-  // comp of the recorded seeds is 0.75 and 0.5: 0.625 ± 12.7062 · 0.176777 · √1.5 holds all there is; equal seeds hold nothing else.
-  const spread = [sampleResult, { ...at(0.5), seed: 2 }];
-  expect(judge({ ...at(0.76), adapter: 'other' }, spread)).toEqual({ ok: true, verdict: 'inside', faults: [] });
-  const elsewhere = judge({ ...at(0.76), adapter: 'other' });
+  // Three equal seeds hold nothing but what they are; of the values at fault each is named.
+  const three = [1, 2, 3].map((seed) => ({ ...sampleResult, seed }));
+  const elsewhere = judge({ ...at(0.76), adapter: 'other' }, three);
   expect(elsewhere).toMatchObject({ ok: false, verdict: 'outside' });
-  expect(elsewhere.faults.map((fault) => fault.split(':')[0])).toEqual(['evaluation.comp.success']);
-  expect(judge({ ...at(0.76), adapter: 'other' }, [sampleResult]).verdict).toBe('unjudged');
+  expect(elsewhere.faults).toEqual([
+    'evaluation.comp.success: the new 0.76 is outside the prediction interval 0.750 to 0.750 of the recorded seeds',
+  ]);
+  expect(elsewhere.successes?.[1]).toMatchObject({ mode: 'comp', recorded: 0.75, got: 0.76, ofAll: { low: 0.75 } });
+  // Fewer leave nothing to judge the recorded one by.
+  for (const seeds of [three.slice(0, 2), three.slice(0, 1)])
+    expect(judge({ ...at(0.75), alarms: {}, adapter: 'other' }, seeds)).toMatchObject({
+      ok: null,
+      verdict: 'undecided',
+    });
 });
 
 /** A folder of cells. @param comp success by setup and arm, of seeds 1 … */
