@@ -70,6 +70,32 @@ test('--list says what there is to do and what is done, and makes no folder', as
   expect(readdirSync(folder)).not.toContain('unborn');
 });
 
+test('--list changes nothing: what is damaged or from another base is named, and not done', async () => {
+  const [damaged, outdated] = ['full', 'masked'].map(
+    (arm) => readdirSync(at('cells')).find((name) => name.startsWith(`small--${arm}--seed-1--`))!,
+  );
+  const texts = [damaged!, outdated!].map((name) => readFileSync(at(`cells/${name}`), 'utf8'));
+  writeFileSync(at(`cells/${damaged}`), texts[0]!.slice(0, 50));
+  writeFileSync(at(`cells/${outdated}`), JSON.stringify({ ...JSON.parse(texts[1]!), base: 'f'.repeat(16) }));
+  const content = () => readdirSync(at('cells')).map((name) => [name, readFileSync(at(`cells/${name}`), 'utf8')]);
+  const before = content();
+  try {
+    const words = 'experiment @/sample.json --out @/cells --setups small --seeds 1 --arms full,masked,writer --list';
+    const { stdout, stderr, code } = await lab(words);
+    expect(code).toBe(0);
+    expect(jsonLines(stdout).map(({ name, done }) => [name.split('--')[1], done])).toEqual([
+      ['full', false],
+      ['masked', false],
+      ['writer', true],
+    ]);
+    expect(stderr).toContain(damaged);
+    expect(stderr).toContain('small masked seed 1: computed from another base than the one that is there now');
+    expect(content()).toEqual(before);
+  } finally {
+    for (const [i, name] of [damaged!, outdated!].entries()) writeFileSync(at(`cells/${name}`), texts[i]!);
+  }
+});
+
 test('collect writes the same bytes whatever the folder or bundle they come from, and names what is missing', async () => {
   const first = await lab('collect @/cells --out @/a.json --csv @/a.csv --json');
   expect(first.code).toBe(0);

@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { type Cell, cellsOf, shardOf } from '../../core/experiment/cells';
 import { parseResults } from '../../core/experiment/result';
 import type { CellResult, Experiment } from '../../core/experiment/types';
+import { BaseCheck } from '../../run/experiment/base-check';
 import type { Arguments, Command } from '../command';
 import { filterOf, readExperiment, shardOption } from '../experiment/arguments';
 import { CellFolder } from '../experiment/cell-folder';
 import { openCellMachine } from '../experiment/machine';
 import { sweep } from '../experiment/sweep';
 import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
-import { readJson } from '../runtime';
+import { baseFromDisk, readJson } from '../runtime';
 import { shown } from '../system-error';
 
 const minutes = (ms: number) => (ms < 90_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`);
@@ -61,6 +62,23 @@ function commandOf({ id }: Experiment, kernels: string | undefined): (cell: Cell
     `lab experiment ${id}.json --setups ${setup.id} --arms ${arm.id} --seeds ${seed}${given}`;
 }
 
+/** Prints the cells and whether they are done, as a sweep would find them, and changes nothing. */
+async function list(args: Arguments, cells: readonly Cell[], folder: CellFolder): Promise<number> {
+  const bases = new BaseCheck(baseFromDisk);
+  for (const cell of cells) {
+    const result = await folder.peek(cell);
+    const outdated = result !== null && (await bases.isOutdated(cell.config, result));
+    if (outdated) args.note(`${label(cell)}: computed from another base than the one that is there now`);
+    args.print({
+      name: cell.name,
+      done: result !== null && !outdated,
+      config: cell.config,
+      dependsOn: cell.dependsOn.map(({ name }) => name),
+    });
+  }
+  return 0;
+}
+
 const experimentCommand: Command = {
   name: 'experiment',
   summary: 'run an experiment file: every arm of every setup with every seed; goes on where it was broken off',
@@ -80,7 +98,10 @@ const experimentCommand: Command = {
       type: 'string',
       help: 'results file of lab collect: its cells of the same configuration are taken over, not run again',
     },
-    list: { type: 'boolean', help: 'print the cells, one JSON object a line, and whether they are there; run nothing' },
+    list: {
+      type: 'boolean',
+      help: 'print the cells, one JSON object a line, and whether they are done; change nothing',
+    },
     kernels: kernelsOption,
   },
   async run(args) {
@@ -89,16 +110,7 @@ const experimentCommand: Command = {
     const cells = shardOf(experiment, all, ...shardOption(args));
     const kernels = await readKernels(args);
     const folder = new CellFolder(args.text('out') ?? join('results', experiment.id), (text) => args.note(text));
-    if (args.flag('list')) {
-      for (const cell of cells)
-        args.print({
-          name: cell.name,
-          done: (await folder.result(cell)) !== null,
-          config: cell.config,
-          dependsOn: cell.dependsOn.map(({ name }) => name),
-        });
-      return 0;
-    }
+    if (args.flag('list')) return list(args, cells, folder);
     await folder.prepare(experiment);
     const known = args.text('known');
     if (known !== undefined) {

@@ -2,14 +2,14 @@
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { errorParts, formatError } from '../../core/errors';
+import { formatError } from '../../core/errors';
 import { type Cell, cellsOf } from '../../core/experiment/cells';
 import { parseResults, resultName } from '../../core/experiment/result';
 import type { CellResult, Experiment, ExperimentResults } from '../../core/experiment/types';
 import { BaseCheck } from '../../run/experiment/base-check';
 import { baseFromDisk, basesFolder, readJson } from '../runtime';
 import { onFile, shown } from '../system-error';
-import { CellFolder } from './cell-folder';
+import { CellFolder, damageOf, SET_ASIDE_LATER } from './cell-folder';
 
 /** A bundle, and what there is to say about it. */
 export interface Collected {
@@ -42,9 +42,7 @@ async function fromFolder(folder: CellFolder, given?: Experiment): Promise<Colle
     try {
       found.push(await folder.readResult(cell));
     } catch (thrown) {
-      const parts = errorParts(thrown);
-      if (parts.code.startsWith('file.')) throw thrown;
-      ignored.push(formatError({ ...parts, fix: 'lab experiment sets it aside and runs the cell again.' }));
+      ignored.push(formatError({ ...damageOf(thrown), fix: SET_ASIDE_LATER }));
     }
   }
   ignored.push(...[...names].map((name) => `${basename(name)}: not a cell of the experiment as it is now`));

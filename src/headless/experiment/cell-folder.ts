@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorParts, formatError } from '../../core/errors';
+import { errorParts, formatError, type LabErrorParts } from '../../core/errors';
 import type { Cell } from '../../core/experiment/cells';
 import { fault } from '../../core/experiment/parse';
 import { parseCellResult, resultName } from '../../core/experiment/result';
@@ -17,6 +17,16 @@ import { dropStaleClaim, isAlive, takeClaim } from './claim';
 
 /** The experiment as it was last run in a folder; `lab collect` reads it. */
 const EXPERIMENT = 'experiment.json';
+
+/** What mends a damaged result, for those who only look at it. */
+export const SET_ASIDE_LATER = 'lab experiment sets it aside and runs the cell again.';
+
+/** What is wrong with the content of a file. @throws what was thrown where the file cannot be read at all */
+export function damageOf(thrown: unknown): LabErrorParts {
+  const parts = errorParts(thrown);
+  if (parts.code.startsWith('file.')) throw thrown;
+  return parts;
+}
 
 export class CellFolder implements PolicyStore {
   /** @param note told about files that are set aside */
@@ -53,6 +63,17 @@ export class CellFolder implements PolicyStore {
   async result(cell: Cell): Promise<CellResult | null> {
     const path = this.resultPath(cell);
     return existsSync(path) ? this.orAside(path, () => this.readResult(cell)) : null;
+  }
+
+  /** As `result`, and changes nothing: a damaged file is named and stays where it is. */
+  async peek(cell: Cell): Promise<CellResult | null> {
+    if (!existsSync(this.resultPath(cell))) return null;
+    try {
+      return await this.readResult(cell);
+    } catch (thrown) {
+      this.note(formatError({ ...damageOf(thrown), fix: SET_ASIDE_LATER }));
+      return null;
+    }
   }
 
   /** A finished cell's result. @throws LabError file.…, config.not-json, results.… */
@@ -117,14 +138,12 @@ export class CellFolder implements PolicyStore {
     try {
       return await read();
     } catch (thrown) {
-      const parts = errorParts(thrown);
-      if (parts.code.startsWith('file.')) throw thrown; // not its content: it cannot be read
+      const { fix: _, ...fault } = damageOf(thrown);
       let k = 1;
       while (existsSync(`${path}.bad-${k}`)) k++;
       await onFile('A damaged file cannot be set aside', path, 'a file that can be renamed', () =>
         rename(path, `${path}.bad-${k}`),
       );
-      const { fix: _, ...fault } = parts;
       this.note(`set aside as ${path}.bad-${k}: ${formatError(fault)}`);
       return null;
     }
