@@ -12,7 +12,7 @@ Usage: npm run --silent lab -- <command> [arguments]
 ${lines.join('\n')}
 
 lab <command> --help tells more. Results are JSON lines on stdout; progress and errors go to stderr.
-Exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
+Exit code: 0 done, 1 failed, 2 wrong usage, 3 not all done (experiment: other processes hold the rest), 130 interrupted.
 `;
 }
 

@@ -31,7 +31,7 @@ async function loadCommand(name: string): Promise<Command> {
 /**
  * Runs one command line.
  * @param words arguments after the script's own path
- * @returns the exit code: 0 done, 1 failed, 2 wrong usage
+ * @returns the exit code: 0 done, 1 failed, 2 wrong usage, or what the command says
  */
 export async function runLab(words: readonly string[], io: CommandIo): Promise<number> {
   try {

@@ -14,6 +14,9 @@ import { shown } from '../system-error';
 
 const minutes = (ms: number) => (ms < 90_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`);
 
+/** Exit code where other processes hold the cells that are left: nothing failed, and yet there is no whole result. */
+const NOT_ALL_DONE = 3;
+
 /** A cell as messages show it. */
 const label = ({ setup, arm, seed }: Cell) => `${setup.id} ${arm.id} seed ${seed}`;
 
@@ -134,7 +137,7 @@ const experimentCommand: Command = {
       args.print({ done: report.open === 0, ...report, out: folder.path });
       if (report.open > 0 && !signal.aborted)
         args.note(`${report.open} cells are being computed by other processes. If they are not, remove *.running.`);
-      return signal.aborted ? 130 : 0;
+      return signal.aborted ? 130 : report.open > 0 ? NOT_ALL_DONE : 0;
     } finally {
       runner.dispose();
       await here.close();
