@@ -23,7 +23,10 @@ export async function readKernels(args: Arguments): Promise<KernelsRequest> {
   if (text === undefined || text === 'fresh') return text;
   const inline = text.trimStart().startsWith('{');
   try {
-    return parsePartialPlan(inline ? JSON.parse(text) : await readJson('kernels file', text), '--kernels');
+    return parsePartialPlan(
+      inline ? JSON.parse(text) : await readJson('kernels file', text, 'a JSON object of kernels'),
+      '--kernels',
+    );
   } catch (thrown) {
     if (thrown instanceof SyntaxError)
       throw args.usageError('usage.bad-value', '--kernels is not JSON', { expected: 'JSON', got: thrown.message });

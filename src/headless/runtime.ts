@@ -97,14 +97,21 @@ export async function readConfig(
       fix: `${didYouMean(source, names)}See: lab config`,
     });
   }
-  const { values, issues } = parsePartialConfig(await readJson('configuration file', source));
+  const { values, issues } = parsePartialConfig(
+    await readJson('configuration file', source, 'a JSON object of configuration keys'),
+  );
   if (issues[0]) throw new LabError({ ...issues[0], where: `${shown(source)}: ${issues[0].where}` });
   const whole = { ...values, ...changes };
   return { config: settings.length > 0 ? parseArgumentConfig(whole) : parseConfig(whole), preset: null };
 }
 
-/** A file of JSON. @throws file.…, config.not-json */
-export async function readJson(what: string, path: string): Promise<unknown> {
+/**
+ * A file of JSON.
+ * @param what the file in words, e.g. `configuration file`
+ * @param expected what it should hold, for the error
+ * @throws file.…, config.not-json
+ */
+export async function readJson(what: string, path: string, expected: string): Promise<unknown> {
   const text = await readText(what, path);
   try {
     return JSON.parse(text);
@@ -114,7 +121,7 @@ export async function readJson(what: string, path: string): Promise<unknown> {
         code: 'config.not-json',
         what: `The ${what} is not JSON`,
         where: shown(path),
-        expected: 'a JSON object of configuration keys',
+        expected,
         got: (cause as Error).message,
         fix: 'Correct the file at that place.',
       },

@@ -23,6 +23,10 @@ const at = (name: string) => join(folder, name);
 beforeAll(async () => {
   writeFileSync(at('sample.json'), JSON.stringify(sampleExperiment));
   writeFileSync(at('bad.json'), JSON.stringify({ ...sampleExperiment, seeds: 0 }));
+  writeFileSync(at('text.txt'), 'seeds: 3');
+  const [first, ...arms] = sampleExperiment.arms;
+  const unknown = { ...sampleExperiment, arms: [{ ...first, polcy: 'base' }, ...arms] };
+  writeFileSync(at('unknown.json'), JSON.stringify(unknown));
   writeFileSync(at('empty.json'), JSON.stringify({ version: 1, experiment: sampleExperiment, cells: [] }));
   mkdirSync(at('cells'));
   writeFileSync(at('cells/experiment.json'), JSON.stringify(sampleExperiment));
@@ -48,6 +52,17 @@ test.each([
   ['experiment @/sample.json --shard 0/2', 2, 'i/n with 1 ≤ i ≤ n'],
   ['experiment @/sample.json --arms mask', 2, 'Did you mean "masked"?'],
   ['experiment @/sample.json --setups nowhere', 2, 'small | large'],
+  ['experiment @/sample.json --arms ,', 2, 'Bad value for --arms: expected full | masked'],
+  ['experiment @/sample.json --setups=', 2, 'Bad value for --setups: expected small | large, got no name'],
+  ['experiment @/text.txt', 1, 'expected an experiment'],
+  [
+    'experiment @/unknown.json',
+    1,
+    'unknown.json, arms.0.polcy: expected no other keys than id, title, isolates, config',
+  ],
+  ['collect @/text.txt', 1, 'expected the results of an experiment'],
+  ['collect @/cells --csv @/one --out @/x/../one', 2, '--out and --csv name the same file'],
+  ['collect @/cells --csv @/one --claims @/one', 2, '--csv and --claims name the same file'],
   ['experiment @/sample.json --out @/bad.json', 1, 'a file'],
   ['collect @/nothing', 1, 'nothing at that path'],
   ['collect @/bad.json', 1, 'Bad results'],
@@ -58,6 +73,7 @@ test.each([
   expect(answer.stderr).toContain(message);
   expect(answer.code).toBe(code);
   expect(answer.stderr).not.toContain('the device was asked for');
+  expect(readdirSync(folder)).not.toContain('one');
 });
 
 test('--list says what there is to do and what is done, and makes no folder', async () => {
@@ -131,6 +147,7 @@ test('collect leaves a damaged cell where it is, and names it', async () => {
   const { stdout, stderr, code } = await lab('collect @/cells --json');
   expect([code, jsonLines(stdout).at(-1)]).toEqual([0, { done: true, cells: 16, missing: 18, ignored: 1 }]);
   expect(stderr).toContain(name);
+  expect(stderr).toContain('expected the result of a cell');
   expect(readFileSync(at(`cells/${name}`), 'utf8')).toBe(text.slice(0, 50));
   writeFileSync(at(`cells/${name}`), text);
 });

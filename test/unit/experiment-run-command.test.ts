@@ -58,3 +58,20 @@ test('exit code 0 when every cell is there, 3 when another process holds one', a
   expect(second.code).toBe(0);
   expect(here.ran.at(-1)).toBe(held.name);
 });
+
+test('a missing warm start is named before the first cell runs, with what makes it; only open cells ask for theirs', async () => {
+  const many = { ...sampleExperiment, warmStarts: 3, seeds: 3 };
+  writeFileSync(file, JSON.stringify(many));
+  // The base of the samples has one warm start in the site.
+  const early = await lab();
+  expect(early.stderr).toMatch(/bases\/chain-small-2\.safetensors.*lab -- pretrain chain-small --warm-start 2/);
+  expect([early.code, here.ran]).toEqual([1, []]);
+  const first = await lab('--seeds', '1');
+  expect([first.code, here.ran.length]).toEqual([0, 2]);
+  // Cells that are done need no base any more.
+  const folder = new CellFolder(out, () => {});
+  for (const cell of await cellsOf(many, part))
+    await folder.saveResult(cell, { ...sampleResult, arm: cell.arm.id, seed: cell.seed, hash: cell.hash });
+  const done = await lab('--seeds', '1..2');
+  expect(jsonLines(done.stdout).at(-1)).toMatchObject({ done: true, ran: 0, found: 4 });
+});

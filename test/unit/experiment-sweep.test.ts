@@ -52,6 +52,7 @@ async function run({
     folder: to,
     signal: controller.signal,
     pollMs: 5,
+    requireReady: async () => {},
     onProgress: () => {},
     onOutdated: ({ name }) => notes.push(`outdated ${name}`),
     onDone: () => {
@@ -112,6 +113,7 @@ describe('sweep', () => {
       cells,
       folder,
       signal: controller.signal,
+      requireReady: async () => {},
       onProgress: () => {},
       onOutdated: () => {},
       onDone: () => {},

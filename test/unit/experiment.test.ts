@@ -38,7 +38,7 @@ describe('experiment file', () => {
   const arm = (changes: object) => ({ arms: [arms[0], { ...arms[1], ...changes }, ...arms.slice(2)] });
   const claim = (changes: object) => ({ claims: [{ ...claims[0], ...changes }] });
   test.each<[string, object, RegExp]>([
-    ['an unknown key', { sedes: 3 }, /sedes/],
+    ['an unknown key', { sedes: 3 }, /x\.json, sedes: expected no other keys than version, id, .*claims, got "sedes"/],
     ['an unknown key of an arm', arm({ polcy: 'base' }), /arms\.1\.polcy/],
     ['an id that is no file name', arm({ id: '../x' }), /arms\.1\.id/],
     ['an id with the separator of file names', arm({ id: 'a--b' }), /arms\.1\.id/],
@@ -354,6 +354,13 @@ describe('results', () => {
       /comp\.factRecall.*nothing was compacted/,
     ],
     ['a negative mean', comp({ meanTurns: -1 }), /comp\.meanTurns/],
+    ['an unknown key', { sede: 1 }, /x\.json, sede: expected no other keys than version, setup, arm, seed/],
+    [
+      'an unknown key of an evaluation',
+      comp({ succes: 1 }),
+      /evaluation\.comp\.succes: expected no other keys than success, episodes/,
+    ],
+    ['a missing key', { hash: undefined }, /x\.json, hash: expected string/],
     ['a short curve', { iterations: 3 }, /curve.*3 iterations/],
     ['training without a curve', { curve: null }, /curve.*2 iterations/],
     ['a curve of another training', { envTokens: 2001 }, /curve\.envTokens: expected 2001.*got 2000/],

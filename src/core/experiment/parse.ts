@@ -21,6 +21,17 @@ export const between = (least: number, most: number) =>
 export const list = <T>(item: v.GenericSchema<unknown, T>, least = 0, most = MAX_LIST) =>
   v.pipe(v.array(item), v.minLength(least), v.maxLength(most));
 
+/** An object of these keys and no others. */
+export const exactly = <const E extends v.ObjectEntries>(entries: E) =>
+  v.strictObject(entries, (issue) =>
+    isUnknownKey(issue) ? `no other keys than ${Object.keys(entries).join(', ')}` : issue.message,
+  );
+
+/** Whether a key is there that should not be; valibot expects `never` of it, which says little. */
+function isUnknownKey({ type, expected }: v.BaseIssue<unknown>): boolean {
+  return type === 'strict_object' && expected === 'never';
+}
+
 /** Settings by key, checked against the config table; the first fault is named. */
 export const settings = v.pipe(
   v.unknown(),
@@ -66,7 +77,7 @@ export function parseWith<T>(
     code,
     what,
     where: path ? `${where}, ${path.slice(0, 200)}` : where,
-    expected: worded.has(issue.type) ? issue.message : (issue.expected ?? issue.message),
+    expected: worded.has(issue.type) || isUnknownKey(issue) ? issue.message : (issue.expected ?? issue.message),
     got: issue.received.slice(0, 80),
     ...(ofSettings && { fix: issue.message }),
   });

@@ -4,7 +4,7 @@ import { LabError } from '../errors';
 import { kernelPlanSchema } from '../kernels';
 import type { EvalSummary } from '../protocol';
 import { OUTCOME_DIGITS, requireConsistent } from './consistency';
-import { between, count, finite, kebab, list, parseWith, settings } from './parse';
+import { between, count, exactly, finite, kebab, list, parseWith, settings } from './parse';
 import { parseExperiment } from './schema';
 import type { CellResult, ExperimentResults } from './types';
 
@@ -16,11 +16,11 @@ const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
 /** Most iterations of a run, as in the config table. */
 const series = <T>(item: v.GenericSchema<unknown, T>) => list(item, 0, 10_000);
 
-const summarySchema: v.GenericSchema<unknown, EvalSummary> = v.strictObject({
+const summarySchema: v.GenericSchema<unknown, EvalSummary> = exactly({
   success: share,
   episodes: count,
   firstAttempt: v.exactOptional(share),
-  byCompactions: list(v.strictObject({ solved: count, episodes: count }), 0, 1000),
+  byCompactions: list(exactly({ solved: count, episodes: count }), 0, 1000),
   successNeedingCompaction: orNull(share),
   meanTurns: amount,
   meanCompactions: amount,
@@ -28,7 +28,7 @@ const summarySchema: v.GenericSchema<unknown, EvalSummary> = v.strictObject({
   factRecall: orNull(share),
 });
 
-const curveSchema = v.strictObject({
+const curveSchema = exactly({
   envTokens: series(count),
   trainSuccess: series(share),
   factRecall: series(orNull(share)),
@@ -39,7 +39,7 @@ const curveSchema = v.strictObject({
 
 const hexadecimal = v.pipe(v.string(), v.regex(/^[0-9a-f]{16}$/, '16 hexadecimal digits'));
 
-const cellSchema = v.strictObject({
+const cellSchema = exactly({
   version: v.literal(1),
   setup: kebab,
   arm: kebab,
@@ -55,7 +55,7 @@ const cellSchema = v.strictObject({
   elapsedMs: amount,
   iterations: count,
   envTokens: count,
-  evaluation: v.strictObject({ comp: summarySchema, single: summarySchema, long: summarySchema }),
+  evaluation: exactly({ comp: summarySchema, single: summarySchema, long: summarySchema }),
   curve: orNull(curveSchema),
   alarms: v.record(v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/)), count),
 });
@@ -74,7 +74,7 @@ export function parseCellResult(input: unknown, where: string): CellResult {
 /** A bundle as `lab collect` writes it. @throws LabError as above, and what `parseExperiment` throws */
 export function parseResults(input: unknown, where: string): ExperimentResults {
   const bundle = parseWith(
-    v.strictObject({ version: v.literal(1), experiment: v.unknown(), cells: list(v.unknown(), 0, 20_000) }),
+    exactly({ version: v.literal(1), experiment: v.unknown(), cells: list(v.unknown(), 0, 20_000) }),
     input,
     { code: 'results.bad', what: 'Bad results of an experiment', where },
   );

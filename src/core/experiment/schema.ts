@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import { LabError } from '../errors';
 import { armsNeeded, cellConfig, runsIn, seedsOf } from './cells';
-import { between, fault, kebab, list, parseWith, prose, sentence, settings } from './parse';
+import { between, exactly, fault, kebab, list, parseWith, prose, sentence, settings } from './parse';
 import type { Arm, Claim, Experiment, Setup } from './types';
 
 export const outcomeNames = ['comp', 'single', 'long', 'summaryTokens', 'compactions', 'turns', 'factRecall'] as const;
@@ -11,9 +11,9 @@ export const outcomeNames = ['comp', 'single', 'long', 'summaryTokens', 'compact
 const MAX_CELLS = 20_000;
 const seeds = between(1, 1000);
 
-const setupSchema = v.strictObject({ id: kebab, title: sentence, config: settings, seeds: v.exactOptional(seeds) });
+const setupSchema = exactly({ id: kebab, title: sentence, config: settings, seeds: v.exactOptional(seeds) });
 
-const armSchema = v.strictObject({
+const armSchema = exactly({
   id: v.pipe(kebab, v.notValue('train', 'a name other than train, which names a source of policies')),
   title: sentence,
   isolates: sentence,
@@ -24,9 +24,9 @@ const armSchema = v.strictObject({
   seeds: v.exactOptional(seeds),
 });
 
-const sideSchema = v.strictObject({ arm: kebab, outcome: v.picklist(outcomeNames) });
+const sideSchema = exactly({ arm: kebab, outcome: v.picklist(outcomeNames) });
 
-const claimSchema = v.strictObject({
+const claimSchema = exactly({
   id: kebab,
   text: sentence,
   paper: v.exactOptional(sentence),
@@ -35,7 +35,7 @@ const claimSchema = v.strictObject({
   setups: v.exactOptional(list(kebab, 1)),
 });
 
-const experimentSchema = v.strictObject({
+const experimentSchema = exactly({
   version: v.literal(1),
   id: kebab,
   title: sentence,

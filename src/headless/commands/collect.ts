@@ -1,13 +1,15 @@
+import { resolve } from 'node:path';
 import type { Cell } from '../../core/experiment/cells';
 import { claimsCsv } from '../../core/experiment/claims-csv';
 import { resultsCsv } from '../../core/experiment/csv';
 import type { Experiment } from '../../core/experiment/types';
 import { armTable, decideClaims } from '../../core/experiment/verdicts';
-import type { Command } from '../command';
+import type { Arguments, Command } from '../command';
 import { readExperiment } from '../experiment/arguments';
 import { bundleText, collect as collectCells, withoutTimes } from '../experiment/bundle';
 import { claimsText } from '../experiment/claims-text';
 import { tableText } from '../experiment/report';
+import { shown } from '../system-error';
 import { requireReplaceableFile, writeAtomically } from '../targets';
 
 /** What is not there yet, in one line: so much of each setup. */
@@ -15,6 +17,23 @@ function missingLine({ setups }: Experiment, missing: readonly Cell[], cells: nu
   const counts = setups.map(({ id }) => [id, missing.filter(({ setup }) => setup.id === id).length] as const);
   const parts = counts.filter(([, count]) => count > 0).map(([id, count]) => `${id} ${count}`);
   return `missing: ${missing.length} of ${missing.length + cells} cells (${parts.join(', ')}); lab experiment --list names them`;
+}
+
+/** Files to write. @throws usage.bad-value where two are the same: the last would replace the others */
+function targetsOf(args: Arguments): { readonly option: 'out' | 'csv' | 'claims'; readonly path: string }[] {
+  const given = (['out', 'csv', 'claims'] as const).flatMap((option) => {
+    const path = args.text(option);
+    return path === undefined ? [] : [{ option, path }];
+  });
+  for (const [i, { option, path }] of given.entries()) {
+    const before = given.slice(0, i).find((other) => resolve(other.path) === resolve(path));
+    if (before)
+      throw args.usageError('usage.bad-value', `--${before.option} and --${option} name the same file`, {
+        expected: 'a file for each',
+        got: shown(path),
+      });
+  }
+  return given;
 }
 
 const collect: Command = {
@@ -33,19 +52,16 @@ const collect: Command = {
   },
   async run(args) {
     const path = args.required(0, 'folder of cells or results file');
+    const targets = targetsOf(args);
     const given = args.text('experiment');
     const collected = await collectCells(path, given === undefined ? undefined : await readExperiment(given));
     const { missing, ignored } = collected;
     const results = args.flag('strip-times') ? withoutTimes(collected.results) : collected.results;
     const { experiment, cells } = results;
     const claims = decideClaims(results);
-    const targets: [string | undefined, () => string][] = [
-      [args.text('out'), () => bundleText(results)],
-      [args.text('csv'), () => resultsCsv(cells)],
-      [args.text('claims'), () => claimsCsv(claims)],
-    ];
-    for (const [target] of targets) if (target !== undefined) await requireReplaceableFile(target);
-    for (const [target, text] of targets) if (target !== undefined) await writeAtomically(target, text());
+    const texts = { out: () => bundleText(results), csv: () => resultsCsv(cells), claims: () => claimsCsv(claims) };
+    for (const { path: target } of targets) await requireReplaceableFile(target);
+    for (const { option, path: target } of targets) await writeAtomically(target, texts[option]());
     for (const line of ignored) args.note(`left out: ${line}`);
     if (missing.length > 0) args.note(missingLine(experiment, missing, cells.length));
     const table = armTable(results);

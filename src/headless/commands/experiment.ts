@@ -5,6 +5,8 @@ import type { CellResult, Experiment } from '../../core/experiment/types';
 import { BaseCheck } from '../../run/experiment/base-check';
 import type { Arguments, Command } from '../command';
 import { filterOf, readExperiment, shardOption } from '../experiment/arguments';
+import { requireBases } from '../experiment/bases';
+import { BUNDLE } from '../experiment/bundle';
 import { CellFolder } from '../experiment/cell-folder';
 import { openCellMachine } from '../experiment/machine';
 import { sweep } from '../experiment/sweep';
@@ -117,7 +119,7 @@ const experimentCommand: Command = {
     await folder.prepare(experiment);
     const known = args.text('known');
     if (known !== undefined) {
-      const recorded = parseResults(await readJson('results file', known), shown(known));
+      const recorded = parseResults(await readJson('results file', known, BUNDLE), shown(known));
       const taken = await folder.adopt(cells, recorded.cells);
       args.note(`${taken} cells taken over from ${known}`);
     }
@@ -133,7 +135,8 @@ const experimentCommand: Command = {
     });
     try {
       const { signal } = args;
-      const report = await sweep({ cells, folder, runner, signal, ...reporter(args) });
+      const requireReady = (open: readonly Cell[]) => requireBases(open, baseFromDisk);
+      const report = await sweep({ cells, folder, runner, signal, requireReady, ...reporter(args) });
       args.print({ done: report.open === 0, ...report, out: folder.path });
       if (report.open > 0 && !signal.aborted)
         args.note(`${report.open} cells are being computed by other processes. If they are not, remove *.running.`);

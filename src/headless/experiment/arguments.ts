@@ -7,22 +7,24 @@ import { didYouMean } from '../nearest';
 import { readJson } from '../runtime';
 import { shown } from '../system-error';
 
+/** What an experiment file holds. */
+export const EXPERIMENT_FILE = 'an experiment: a JSON object with setups, arms and claims';
+
 /** An experiment file. @throws LabError file.…, experiment.…, config.… */
 export async function readExperiment(path: string): Promise<Experiment> {
-  return parseExperiment(await readJson('experiment file', path), shown(path));
+  return parseExperiment(await readJson('experiment file', path, EXPERIMENT_FILE), shown(path));
 }
 
-/** Ids `a,b` of an option; undefined when it is not given. @throws usage.bad-value naming the first that is not there */
+/** Ids `a,b` of an option; undefined when it is not given. @throws usage.bad-value for none, or naming the first that is not there */
 function idsOf(args: Arguments, option: string, items: readonly { readonly id: string }[]): string[] | undefined {
   const ids = args.text(option)?.split(',').filter(Boolean);
   const known = items.map(({ id }) => id);
+  const bad = (got: string, hint = '') =>
+    args.usageError('usage.bad-value', `Bad value for --${option}`, { expected: known.join(' | '), got, hint });
+  if (ids?.length === 0) throw bad('no name');
   const unknown = ids?.find((id) => !known.includes(id));
   if (unknown === undefined) return ids;
-  throw args.usageError('usage.bad-value', `Bad value for --${option}`, {
-    expected: known.join(' | '),
-    got: JSON.stringify(unknown.slice(0, 64)),
-    hint: didYouMean(unknown, known),
-  });
+  throw bad(JSON.stringify(unknown.slice(0, 64)), didYouMean(unknown, known));
 }
 
 function wholeNumbers(args: Arguments, option: string, pattern: RegExp, expected: string): number[] | undefined {

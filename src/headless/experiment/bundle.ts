@@ -11,6 +11,9 @@ import { baseFromDisk, basesFolder, readJson } from '../runtime';
 import { onFile, shown } from '../system-error';
 import { CellFolder, damageOf, SET_ASIDE_LATER } from './cell-folder';
 
+/** What a results file holds. */
+export const BUNDLE = 'the results of an experiment, as lab collect --out writes them';
+
 /** A bundle, and what there is to say about it. */
 export interface Collected {
   readonly results: ExperimentResults;
@@ -50,7 +53,7 @@ async function fromFolder(folder: CellFolder, given?: Experiment): Promise<Colle
 }
 
 async function fromBundle(path: string, given?: Experiment): Promise<Collected> {
-  const bundle = parseResults(await readJson('results file', path), shown(path));
+  const bundle = parseResults(await readJson('results file', path, BUNDLE), shown(path));
   const experiment = given ?? bundle.experiment;
   const cells = await cellsOf(experiment);
   const names = new Set(cells.map(({ name }) => name));

@@ -13,6 +13,7 @@ import { readPolicy } from '../policy-file';
 import { readJson } from '../runtime';
 import { onFile, readBytes } from '../system-error';
 import { requireWritableFolder, writeAtomically } from '../targets';
+import { EXPERIMENT_FILE } from './arguments';
 import { dropStaleClaim, isAlive, takeClaim } from './claim';
 
 /** The experiment as it was last run in a folder; `lab collect` reads it. */
@@ -50,7 +51,7 @@ export class CellFolder implements PolicyStore {
   /** The experiment that was last run here. @throws LabError file.… and what `parseExperiment` throws */
   async experiment(): Promise<Experiment> {
     const path = join(this.path, EXPERIMENT);
-    return parseExperiment(await readJson('experiment file', path), path);
+    return parseExperiment(await readJson('experiment file', path, EXPERIMENT_FILE), path);
   }
 
   /** File names of results, sorted. */
@@ -79,7 +80,10 @@ export class CellFolder implements PolicyStore {
   /** A finished cell's result. @throws LabError file.…, config.not-json, results.… */
   async readResult(cell: Cell): Promise<CellResult> {
     const path = this.resultPath(cell);
-    const result = parseCellResult(await readJson('result', path), path);
+    const result = parseCellResult(
+      await readJson('result', path, 'the result of a cell, as lab experiment writes it'),
+      path,
+    );
     const found = resultName(result);
     if (found !== cell.name)
       throw fault('results.other-cell', 'The file holds the result of another cell', path, {

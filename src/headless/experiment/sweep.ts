@@ -9,6 +9,8 @@ export interface SweepOptions {
   readonly folder: CellFolder;
   readonly runner: Pick<CellRunner, 'run' | 'isCurrent'>;
   readonly signal: AbortSignal;
+  /** Makes sure that cells that are still to do can run, before the first does; throws where one cannot. */
+  readonly requireReady: (open: readonly Cell[]) => Promise<void>;
   readonly onProgress: (cell: Cell, note: string) => void;
   /** Told of a result that was computed from another base than the one that is there now; the cell runs again. */
   readonly onOutdated: (cell: Cell) => void;
@@ -66,6 +68,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 export async function sweep(options: SweepOptions): Promise<SweepReport> {
   const { cells, folder, runner, signal, onProgress, onDone, pollMs = 2000 } = options;
   const open = await unfinished(cells, options);
+  await options.requireReady(cells.filter((cell) => open.has(cell)));
   const quiet = { ...options, onOutdated: () => {} }; // said once
   let ran = 0;
   const report = (): SweepReport => ({ ran, found: cells.length - ran - open.size, open: open.size });
