@@ -5,7 +5,7 @@ import type { CellResult, Experiment } from '../../core/experiment/types';
 import { BaseCheck } from '../../run/experiment/base-check';
 import type { Arguments, Command } from '../command';
 import { filterOf, readExperiment, shardOption } from '../experiment/arguments';
-import { requireBases } from '../experiment/bases';
+import { isCurrent, requireBases } from '../experiment/bases';
 import { BUNDLE } from '../experiment/bundle';
 import { CellFolder } from '../experiment/cell-folder';
 import { openCellMachine } from '../experiment/machine';
@@ -135,8 +135,17 @@ const experimentCommand: Command = {
     });
     try {
       const { signal } = args;
-      const requireReady = (open: readonly Cell[]) => requireBases(open, baseFromDisk);
-      const report = await sweep({ cells, folder, runner, signal, requireReady, ...reporter(args) });
+      const report = await sweep({
+        cells,
+        folder,
+        runner: {
+          run: (cell, options) => runner.run(cell, options),
+          isCurrent: (cell, result) => isCurrent(runner, cell, result),
+        },
+        signal,
+        requireReady: (open) => requireBases(open, baseFromDisk),
+        ...reporter(args),
+      });
       args.print({ done: report.open === 0, ...report, out: folder.path });
       if (report.open > 0 && !signal.aborted)
         args.note(`${report.open} cells are being computed by other processes. If they are not, remove *.running.`);
