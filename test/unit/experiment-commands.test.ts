@@ -284,6 +284,25 @@ test('setups without cells are named; blocks that do not fit a line go below', a
   expect(Math.max(...table.map((line) => line.length))).toBeLessThanOrEqual(120);
 });
 
+test('arms that no setup side by side has are left out there; one that some has is dotted in the others', () => {
+  const arms = sampleExperiment.arms.map((arm) =>
+    arm.id === 'masked' ? { ...arm, setups: ['a'] } : arm.id === 'few' ? { ...arm, setups: ['b'] } : arm,
+  );
+  const tiersOf = (titles: number) => {
+    const setups = ['a', 'b'].map((id) => ({ id, title: id.repeat(titles), config: {} }));
+    const cells = setups.map(({ id }) => ({ ...sampleResult, setup: id }));
+    const results = { version: 1, experiment: { ...sampleExperiment, arms, setups }, cells } as const;
+    const [, ...tiers] = tableText(results, armTable(results)).split('\n\n');
+    return tiers.map((tier) => tier.trim().split('\n').slice(2));
+  };
+  const [above, below] = tiersOf(70).map((lines) => lines.map((line) => line.split('|')[0]!.trim()));
+  expect(above).toEqual(['Full', 'Masked', 'Base', 'Swap', 'Writer']);
+  expect(below).toEqual(['Full', 'Base', 'Swap', 'Writer', 'Few seeds']);
+  const [both] = tiersOf(1);
+  expect(both).toHaveLength(6);
+  expect(both![1]).toMatch(/^Masked +\| +0 +– +– +– +\| +· +· +· +·$/);
+});
+
 test('collect --json and --claims say of each claim what the table says', async () => {
   const { stdout } = await lab('collect @/decided --json --claims @/claims.csv');
   const all = jsonLines(stdout);
