@@ -196,6 +196,22 @@ test('collect leaves out what comes from another base than the file that is here
   }
 });
 
+test('of a base that is not on disk collect claims nothing: the cell stays', async () => {
+  const many = { ...sampleExperiment, seeds: 3, warmStarts: 3 };
+  mkdirSync(at('bases'));
+  writeFileSync(at('bases/experiment.json'), JSON.stringify(many));
+  for (const { setup, arm, seed, hash, name } of await cellsOf(many, { setups: ['small'], arms: ['full'] })) {
+    const result = { ...sampleResult, setup: setup.id, arm: arm.id, seed, hash, base: 'f'.repeat(16) };
+    writeFileSync(at(`bases/${name}.json`), JSON.stringify(result));
+  }
+  // Of chain-small there is one warm start: that one differs, of the others nothing is known.
+  const { stdout, stderr } = await lab('collect @/bases --out @/bases.json --json');
+  expect(jsonLines(stdout).at(-1)).toMatchObject({ cells: 2, ignored: 1 });
+  expect(stderr).toContain('small--full--seed-1--');
+  const { cells } = parseResults(JSON.parse(readFileSync(at('bases.json'), 'utf8')), 'bases.json');
+  expect(cells.map(({ seed }) => seed)).toEqual([2, 3]);
+});
+
 test('a rerun is compared by every number on the same machine, by the spread of the seeds elsewhere', () => {
   const { evaluation } = sampleResult;
   const at = (success: number) => ({
