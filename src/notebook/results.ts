@@ -17,6 +17,29 @@ paper's direction, *contradicted* the opposite, *equivalent* that the difference
 
 What holds for a model of this size need not hold for a large one. Change the setup, the arm, the seed, and see for yourself.`;
 
+const lambda = String.raw`## Where the cross-trajectory factor matters
+
+In the table above the factor of Eq. 14 makes no difference to the small policy. That may be because $\lambda = 0.98$ hardly
+scales anything down over episodes as short as these: $(\gamma\lambda)^{N_{>s}}$ is about one half for the first segment. So the
+same comparison again, with smaller and smaller $\lambda$.
+
+The arms do part, and **against** the factor: the smaller $\lambda$, the more is lost with it. A likely reason stands in the formula.
+Whatever an early summary earned is scaled by $(\gamma\lambda)^{N_{>s}}$, soon next to nothing, while without the factor every
+segment is paid in full however early it comes. The stitched GAE loses sooner still: it has one reward, at the very end, of which as
+little arrives early, and the critic's errors from step to step, which do not fade, are added to it. Where early summaries
+decide an episode, as here, credit that fades with distance is credit withheld.`;
+
+const beyond = `## Beyond the paper's table
+
+What else one could do, each against the same reference. Look for four things:
+
+- **The gain is in the writer.** Let the untrained base act on summaries of the trained policy (*Base acts, CompactionRL writes*):
+  most of the gain is there. The other way round, nearly nothing.
+- **The ceiling** is a perfect summary, which lists the facts still needed. The trained policy gets most of the way.
+- **Retrying is no substitute here.** Up to three attempts in one window each, with or without a note in between, solve less than one
+  attempt with compaction.
+- **Harder than in training.** With a smaller window, and so more compactions, every policy falls far; the trained one keeps a lead.`;
+
 export const resultsDocument: NotebookDocument = {
   version: DOCUMENT_VERSION,
   title: 'What reproduces',
@@ -24,5 +47,9 @@ export const resultsDocument: NotebookDocument = {
     { kind: 'prose', markdown: intro },
     { kind: 'comparison', results: 'paper-table' },
     { kind: 'prose', markdown: reading },
+    { kind: 'prose', markdown: lambda },
+    { kind: 'comparison', results: 'credit-and-lambda' },
+    { kind: 'prose', markdown: beyond },
+    { kind: 'comparison', results: 'beyond-the-table' },
   ],
 };

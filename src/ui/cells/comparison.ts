@@ -12,6 +12,7 @@ import { CellQueue } from '../comparison/cell-queue';
 import '../comparison/rerun';
 import { loadComparison } from '../comparison/results-file';
 import '../comparison/seed-figure';
+import '../comparison/sweep-figure';
 import '../error-panel';
 import { LabElement } from '../lab-element';
 import type { LabServices } from '../services';
@@ -132,7 +133,8 @@ export class LabComparison extends LabElement {
     return html`
       <header><h2>${title}</h2><p class="about">${about}</p></header>
       <lab-arm-table .comparison=${comparison}></lab-arm-table>
-      <lab-paper-table></lab-paper-table>
+      <lab-sweep-figure .comparison=${comparison}></lab-sweep-figure>
+      ${comparison.followsPaper ? html`<lab-paper-table></lab-paper-table>` : nothing}
       <lab-claim-list .comparison=${comparison}></lab-claim-list>
       <lab-seed-figure .comparison=${comparison} .own=${this.queue?.results ?? []}></lab-seed-figure>
       <lab-rerun .comparison=${comparison} .queue=${this.queue} .session=${this.session} .version=${this.version}></lab-rerun>

@@ -27,6 +27,7 @@ export class LabArmTable extends LabElement {
       .arm { display: flex; align-items: center; gap: 0.25rem; }
       td b { font-weight: 600; }
       .many td small { display: block; }
+      .many thead th.group { white-space: normal; }
       .short { color: var(--ink-3); }
     `,
   ];

@@ -46,6 +46,11 @@ export class Comparison {
   get arms(): readonly Arm[] {
     return this.experiment.arms;
   }
+  /** Most claims are the paper's: its table belongs beside ours. */
+  get followsPaper(): boolean {
+    const { claims } = this.experiment;
+    return 2 * claims.filter(({ paper }) => paper !== undefined).length > claims.length;
+  }
   /** How intervals are computed, in a few words; of one setup, or of all that are shown. */
   intervalNote(setupIds: readonly string[] = this.setups.map(({ id }) => id)): string {
     if (this.experiment.warmStarts === 1) return 'Student’s t on seeds, which all begin from the same warm start';

@@ -1,0 +1,116 @@
+/** Where the setups of an experiment are the values of one setting: the success of its arms against that setting. */
+import { css, html, nothing, type PropertyValues } from 'lit';
+import { customElement, property, query, state } from 'lit/decorators.js';
+import { configTable } from '../../core/config-table';
+import { evalModes } from '../../core/experiment/paper';
+import { type Sweep, sweepOf } from '../../core/experiment/swept';
+import type { EvalMode } from '../../core/experiment/types';
+import { SeenDrawing } from '../charts/seen-drawing';
+import type { SweepLine } from '../charts/sweep-curves';
+import { definitionStyles, definitionTip } from '../definition';
+import { compact, percent } from '../format';
+import { LabElement } from '../lab-element';
+import { baseStyles } from '../styles';
+import type { Comparison } from './comparison';
+import { exportButtons } from './export-buttons';
+import { modeTitles } from './table-styles';
+
+const HEIGHT = 300;
+/** Width in files, px. */
+const FILE_WIDTH = 640;
+const MOST_WIDTH = 760;
+
+@customElement('lab-sweep-figure')
+export class LabSweepFigure extends LabElement {
+  @property({ attribute: false }) comparison!: Comparison;
+  @state() private mode: EvalMode = 'comp';
+  @query('.drawing') private drawing!: HTMLElement | null;
+  private readonly seen = new SeenDrawing(this, () => void this.redraw());
+
+  static override styles = [
+    baseStyles,
+    definitionStyles,
+    css`
+      :host { display: block; }
+      h3 { font: 600 1rem/1.3 var(--font-ui); margin: 0 0 0.6rem; display: flex; align-items: center; gap: 0.3rem; }
+      wa-select { max-width: 16rem; margin-bottom: 0.8rem; }
+      .drawing { min-height: ${HEIGHT}px; max-width: ${MOST_WIDTH}px; }
+      .drawing svg { display: block; max-width: 100%; }
+      .note { font-size: 0.82rem; color: var(--ink-3); margin: 0.6rem 0 0.4rem; max-width: var(--column); }
+    `,
+  ];
+
+  protected override firstUpdated(): void {
+    if (this.drawing) this.seen.watch(this.drawing);
+  }
+  protected override updated(changed: PropertyValues<this>): void {
+    if (changed.size > 0) this.seen.request();
+  }
+
+  private lines({ steps }: Sweep): SweepLine[] {
+    const { comparison, mode } = this;
+    return comparison.arms.map((arm) => ({
+      title: arm.title,
+      points: steps.flatMap(({ setup, value }) => {
+        const sample = comparison.sample(setup.id, arm.id, mode);
+        if (!sample || sample.mean === null) return [];
+        const seeds = sample.values.map((seed) => seed.value);
+        return [{ x: value, mean: sample.mean, interval: sample.interval, seeds }];
+      }),
+    }));
+  }
+
+  private async redraw(): Promise<void> {
+    const sweep = sweepOf(this.comparison.experiment);
+    if (sweep && this.drawing) this.drawing.replaceChildren(await this.svg(sweep, this.seen.width));
+  }
+
+  private async svg(sweep: Sweep, width: number): Promise<Element> {
+    const { drawSweep, MOST_ARMS } = await import('../charts/sweep-curves');
+    const values = sweep.steps.map(({ value }) => value);
+    return drawSweep(values, this.lines(sweep).slice(0, MOST_ARMS), configTable[sweep.key].label, width, HEIGHT);
+  }
+
+  /** What the drawing shows, for those who do not see it. */
+  private words(sweep: Sweep): string {
+    return this.lines(sweep)
+      .map(
+        ({ title, points }) =>
+          `${title}: ${points.map(({ x, mean }) => `${percent(mean)} at ${compact(x)}`).join(', ') || 'nothing yet'}`,
+      )
+      .join('. ');
+  }
+
+  private heading(sweep: Sweep): string {
+    return `Success against “${configTable[sweep.key].label}”`;
+  }
+
+  private caption(): string {
+    const { comparison, mode } = this;
+    return (
+      `${modeTitles[mode].definition} Symbols: mean over seeds. Bars: 95 % interval of the mean (${comparison.intervalNote()}). ` +
+      'Grey: each seed. Settings stand at equal distances; arms at one setting stand side by side.'
+    );
+  }
+
+  protected override render() {
+    const sweep = sweepOf(this.comparison.experiment);
+    if (!sweep) return nothing;
+    const { id } = this.comparison.experiment;
+    const { label, help } = configTable[sweep.key];
+    return html`
+      <h3>${this.heading(sweep)}${definitionTip(label, help)}</h3>
+      <wa-select size="s" label="Evaluation" .value=${this.mode} @change=${(e: Event) => {
+        this.mode = evalModes.find((mode) => mode === (e.target as HTMLInputElement).value) ?? this.mode;
+      }}>${evalModes.map((mode) => html`<wa-option value=${mode}>${modeTitles[mode].short}</wa-option>`)}</wa-select>
+      <div class="drawing" role="img" aria-label=${this.words(sweep)}></div>
+      <p class="note">${this.caption()}</p>
+      ${exportButtons(`${id}-${sweep.key}-${this.mode}`, async () => ({
+        title: this.heading(sweep),
+        note: this.caption(),
+        drawings: [{ title: modeTitles[this.mode].short, svg: await this.svg(sweep, FILE_WIDTH) }],
+        columns: 1,
+      }))}
+    `;
+  }
+}
