@@ -19,7 +19,8 @@ What holds for a model of this size need not hold for a large one. Change the se
 
 const lambda = String.raw`## Where the cross-trajectory factor matters
 
-In the table above the factor of Eq. 14 makes no difference to the small policy. That may be because $\lambda = 0.98$ hardly
+In the table above the factor of Eq. 14 makes no difference to the small policy (what stands against it for the larger one
+on code, by three seeds, six more did not confirm). That may be because $\lambda = 0.98$ hardly
 scales anything down over episodes as short as these: $(\gamma\lambda)^{N_{>s}}$ is about one half for the first segment. So the
 same comparison again, with smaller and smaller $\lambda$.
 
