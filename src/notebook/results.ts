@@ -24,7 +24,7 @@ on code, by three seeds, six more did not confirm). That may be because $\lambda
 scales anything down over episodes as short as these: $(\gamma\lambda)^{N_{>s}}$ is about one half for the first segment. So the
 same comparison again, with smaller and smaller $\lambda$.
 
-The arms do part, and **against** the factor: the smaller $\lambda$, the more is lost with it. A likely reason stands in the formula.
+The arms do part, and **against** the factor: the smaller $\lambda$, the more is lost with it, until all arms lose what they had. A likely reason stands in the formula.
 Whatever an early summary earned is scaled by $(\gamma\lambda)^{N_{>s}}$, soon next to nothing, while without the factor every
 segment is paid in full however early it comes. The stitched GAE loses sooner still: it has one reward, at the very end, of which as
 little arrives early, and the critic's errors from step to step, which do not fade, are added to it. Where early summaries
