@@ -63,7 +63,7 @@ const honesty = `## What this shows, and what it does not
 A tiny model on small made-up tasks is a laboratory, not a proof about large ones. What holds up at this size: training
 the summaries matters a great deal wherever a lost fact costs turns, and the reward has to reach the early segments. What
 does *not* show: with and without the factor of Eq. 14, the small policy comes out the same, and where $\\lambda$ is small enough for
-the factor to matter, it does harm. [What reproduces](#what-reproduces) has the numbers: every arm of the paper's table, in two suites and
+the factor to matter (tried on the code suite), it does harm. [What reproduces](#what-reproduces) has the numbers: every arm of the paper's table, in two suites and
 two sizes, and more beyond it, with seeds, intervals and verdicts.
 
 One run is one sample. Change the **seed** and run again before you believe a difference; then change one thing at a time:

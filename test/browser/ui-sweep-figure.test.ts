@@ -40,7 +40,7 @@ test('arms against the setting, in its order, with every seed', async () => {
   const host = place(swept);
   const svg = await until(() => inside(host, '.drawing svg'));
   const words = inside(host, '.drawing')!.getAttribute('aria-label')!;
-  expect(words).toMatch(/^CompactionRL: 6\d\s%\D+0\.6, 9\d\s%\D+0\.9, 9\d\s%\D+0\.98\. Summary loss masked: /);
+  expect(words).toMatch(/, comp\. CompactionRL: 6\d\s%\D+0\.6, 9\d\s%\D+0\.9, 9\d\s%\D+0\.98\. Summary loss masked: /);
   const ticks = [...svg.querySelectorAll('[aria-label="x-axis tick label"] text')].map((text) => text.textContent);
   expect(ticks).toEqual(['0.6', '0.9', '0.98']);
   // Of each arm: 3 × 6 seeds, 3 means, 1 in the key.
@@ -62,7 +62,7 @@ test('another evaluation is drawn when it is chosen', async () => {
   select.value = 'long';
   select.dispatchEvent(new Event('change'));
   await host.updateComplete;
-  expect(inside(host, '.drawing')!.getAttribute('aria-label')).toMatch(/^CompactionRL: 38/);
+  expect(inside(host, '.drawing')!.getAttribute('aria-label')).toMatch(/, long\. CompactionRL: 38/);
 });
 
 test('nothing where setups are no values of one setting', async () => {

@@ -63,6 +63,7 @@ test.each([
   ['collect @/text.txt', 1, 'expected the results of an experiment'],
   ['collect @/cells --csv @/one --out @/x/../one', 2, '--out and --csv name the same file'],
   ['collect @/cells --csv @/one --claims @/one', 2, '--csv and --claims name the same file'],
+  ['collect @/empty.json --csv @/empty.json', 2, '--csv would replace the file that is read'],
   ['experiment @/sample.json --out @/bad.json', 1, 'a file'],
   ['collect @/nothing', 1, 'nothing at that path'],
   ['collect @/bad.json', 1, 'Bad results'],

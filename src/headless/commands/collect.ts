@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Cell } from '../../core/experiment/cells';
 import { claimsCsv } from '../../core/experiment/claims-csv';
 import { resultsCsv } from '../../core/experiment/csv';
@@ -19,14 +20,37 @@ function missingLine({ setups }: Experiment, missing: readonly Cell[], cells: nu
   return `missing: ${missing.length} of ${missing.length + cells} cells (${parts.join(', ')}); lab experiment --list names them`;
 }
 
-/** Files to write. @throws usage.bad-value where two are the same: the last would replace the others */
+/** A path without links in its folder, so that two names of one file are the same. */
+function placeOf(path: string): string {
+  const whole = resolve(path);
+  const folder = dirname(whole);
+  return existsSync(folder) ? join(realpathSync(folder), basename(whole)) : whole;
+}
+
+/**
+ * Files to write; `--out` may replace the bundle that is read, as it holds the same.
+ * @throws usage.bad-value where two are the same, or one is read: the last would replace the others
+ */
 function targetsOf(args: Arguments): { readonly option: 'out' | 'csv' | 'claims'; readonly path: string }[] {
   const given = (['out', 'csv', 'claims'] as const).flatMap((option) => {
     const path = args.text(option);
     return path === undefined ? [] : [{ option, path }];
   });
+  const read = [
+    ['the file that is read', args.required(0, 'folder of cells or results file')],
+    ['--experiment', args.text('experiment')],
+  ] as const;
   for (const [i, { option, path }] of given.entries()) {
-    const before = given.slice(0, i).find((other) => resolve(other.path) === resolve(path));
+    const source = read.find(([name, other]) => {
+      const replaces = option === 'out' && name !== '--experiment';
+      return !replaces && other !== undefined && placeOf(other) === placeOf(path);
+    });
+    if (source)
+      throw args.usageError('usage.bad-value', `--${option} would replace ${source[0]}`, {
+        expected: 'another file',
+        got: shown(path),
+      });
+    const before = given.slice(0, i).find((other) => placeOf(other.path) === placeOf(path));
     if (before)
       throw args.usageError('usage.bad-value', `--${before.option} and --${option} name the same file`, {
         expected: 'a file for each',

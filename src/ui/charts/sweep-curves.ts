@@ -25,9 +25,6 @@ const looks = [
   { symbol: 'diamond', fill: 'var(--ink-3)', dashes: '9 3 2 3' },
 ] as const;
 
-/** Most arms that can be told apart. */
-export const MOST_ARMS = looks.length;
-
 /** Arms at one value stand side by side, px. */
 const ASIDE = 9;
 const KEY_LINE = 18;
@@ -48,7 +45,7 @@ function keyPlaces(titles: readonly string[], width: number) {
 
 /**
  * @param values of the setting, ascending: they stand at equal distances
- * @param lines at most `MOST_ARMS` of them; success as a share
+ * @param lines at most four; success as a share
  * @param label of the horizontal axis
  * @param height of the plot in px, to which the key adds a line or more
  */
@@ -74,7 +71,7 @@ export function drawSweep(
     return [
       dot(
         points.flatMap(({ x, seeds }) => seeds.map((y) => ({ x, y }))),
-        { x: 'x', y: 'y', dx: dx - ASIDE / 2, r: 2, fill: 'var(--observation)', fillOpacity: 0.8 },
+        { x: 'x', y: 'y', dx: dx - ASIDE / 2, r: 2, fill: 'var(--observation)' },
       ),
       line(points, { x: 'x', y: 'mean', dx, stroke: 'var(--ink)', strokeWidth: 1.6, strokeDasharray: dashes }),
       ruleX(

@@ -16,6 +16,8 @@ import { exportButtons } from './export-buttons';
 import { modeTitles } from './table-styles';
 
 const HEIGHT = 300;
+/** Most arms that can be told apart by the looks that the drawing has. */
+const MOST_ARMS = 4;
 /** Width in files, px. */
 const FILE_WIDTH = 640;
 const MOST_WIDTH = 760;
@@ -49,7 +51,7 @@ export class LabSweepFigure extends LabElement {
 
   private lines({ steps }: Sweep): SweepLine[] {
     const { comparison, mode } = this;
-    return comparison.arms.map((arm) => ({
+    return comparison.arms.slice(0, MOST_ARMS).map((arm) => ({
       title: arm.title,
       points: steps.flatMap(({ setup, value }) => {
         const sample = comparison.sample(setup.id, arm.id, mode);
@@ -66,9 +68,9 @@ export class LabSweepFigure extends LabElement {
   }
 
   private async svg(sweep: Sweep, width: number): Promise<Element> {
-    const { drawSweep, MOST_ARMS } = await import('../charts/sweep-curves');
+    const { drawSweep } = await import('../charts/sweep-curves');
     const values = sweep.steps.map(({ value }) => value);
-    return drawSweep(values, this.lines(sweep).slice(0, MOST_ARMS), configTable[sweep.key].label, width, HEIGHT);
+    return drawSweep(values, this.lines(sweep), configTable[sweep.key].label, width, HEIGHT);
   }
 
   /** What the drawing shows, for those who do not see it. */
@@ -87,9 +89,11 @@ export class LabSweepFigure extends LabElement {
 
   private caption(): string {
     const { comparison, mode } = this;
+    const undrawn = comparison.arms.slice(MOST_ARMS);
     return (
       `${modeTitles[mode].definition} Symbols: mean over seeds. Bars: 95 % interval of the mean (${comparison.intervalNote()}). ` +
-      'Grey: each seed. Settings stand at equal distances; arms at one setting stand side by side.'
+      'Grey: each seed. Settings stand at equal distances; arms at one setting stand side by side.' +
+      (undrawn.length > 0 ? ` Not drawn: ${undrawn.map(({ title }) => title).join(', ')}.` : '')
     );
   }
 
@@ -103,7 +107,7 @@ export class LabSweepFigure extends LabElement {
       <wa-select size="s" label="Evaluation" .value=${this.mode} @change=${(e: Event) => {
         this.mode = evalModes.find((mode) => mode === (e.target as HTMLInputElement).value) ?? this.mode;
       }}>${evalModes.map((mode) => html`<wa-option value=${mode}>${modeTitles[mode].short}</wa-option>`)}</wa-select>
-      <div class="drawing" role="img" aria-label=${this.words(sweep)}></div>
+      <div class="drawing" role="img" aria-label=${`${this.heading(sweep)}, ${modeTitles[this.mode].short}. ${this.words(sweep)}`}></div>
       <p class="note">${this.caption()}</p>
       ${exportButtons(`${id}-${sweep.key}-${this.mode}`, async () => ({
         title: this.heading(sweep),
