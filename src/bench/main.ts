@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { errorParts, formatError } from '../core/errors';
-import { build } from '../run/build';
+import { build } from '../run/session/build';
 import { usageError } from './arguments';
 import type { Bench, BenchResult } from './bench';
 import { tableText } from './table';

@@ -1,7 +1,7 @@
 /** Summaries for demonstrations: what the base policy is cloned from. */
 import type { RandomStream } from '../core/rng';
-import { encode } from '../core/tokenizer';
-import { noisePool } from '../core/vocabulary';
+import { encode } from '../core/tokenizer/tokenizer';
+import { noisePool } from '../core/tokenizer/vocabulary';
 
 export interface SummaryOptions {
   /** Probability that a fact is kept, each on its own. */

@@ -2,7 +2,7 @@
  * The loss of one optimiser step on the device, from host arrays to host arrays: what the `loss` command and the tests
  * run. An engine encodes the same kernels between its own forward and backward passes.
  */
-import type { LossBatch, LossOptions, LossStats, Numbers } from '../core/training-types';
+import type { LossBatch, LossOptions, LossStats, Numbers } from '../core/algorithm/algorithm';
 import type { GpuContext } from './device';
 import { compileKernel, type GpuSlice, type Kernel, Recorder, readBack, whole } from './kernel';
 import { decodeLossStats, lossBytes, packLossPlanes, packLossRows } from './kernels/loss-layout';

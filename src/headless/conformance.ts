@@ -3,8 +3,8 @@
  * that nothing at a masked position can reach a kernel; rows without one are dropped, as in training.
  */
 import * as v from 'valibot';
+import type { AdvantageOptions, LossBatch, LossOptions } from '../core/algorithm/algorithm';
 import { LabError } from '../core/errors';
-import type { AdvantageOptions, LossBatch, LossOptions } from '../core/training-types';
 import { badShape, parseLine } from './conformance-line';
 
 /** Every number at a mask-1 position must fit float32, or the kernels could not represent it. */

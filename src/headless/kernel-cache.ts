@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import * as v from 'valibot';
 import { errorParts, type LabErrorParts } from '../core/errors';
-import type { KernelCache } from '../run/kernel-plan';
+import type { KernelCache } from '../run/session/kernel-plan';
 import { readText, shown } from './system-error';
 import { makeFolder, writeAtomically } from './targets';
 

@@ -1,10 +1,10 @@
 /** `--kernels` of the commands that compute: measured again, or named by the user; without it, what the configuration says. */
-import type { RunConfig } from '../core/config';
+import type { RunConfig } from '../core/config/config';
 import { formatError, LabError } from '../core/errors';
 import { type KernelPlan, parsePartialPlan } from '../core/kernels';
 import type { ModelShape } from '../model/parameters';
-import { defaultPlan, type MeasureOptions, planFor } from '../run/kernel-plan';
-import type { Machine } from '../run/session';
+import { defaultPlan, type MeasureOptions, planFor } from '../run/session/kernel-plan';
+import type { Machine } from '../run/session/session';
 import type { Arguments, OptionSpec } from './command';
 import { FileKernelCache, kernelCachePath } from './kernel-cache';
 import { readJson } from './runtime';

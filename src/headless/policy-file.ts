@@ -1,7 +1,7 @@
 /** A policy named on the command line. */
 import { LabError } from '../core/errors';
 import { readSafetensors } from '../core/safetensors';
-import { type ModelFile, readModel } from '../run/model-file';
+import { type ModelFile, readModel } from '../run/session/model-file';
 import { shown } from './system-error';
 
 /**

@@ -1,8 +1,9 @@
 /** The small JSON that is committed as a result: what was run, where, and what came out. */
 import { writeFile } from 'node:fs/promises';
-import { nonDefault } from '../core/config';
-import type { IterationRecord, RunHeader } from '../core/protocol';
-import type { RunOutcome } from '../run/trainer';
+import { nonDefault } from '../core/config/config';
+import type { IterationRecord } from '../core/metrics/records';
+import type { RunHeader } from '../core/protocol/protocol';
+import type { RunOutcome } from '../run/trainer/trainer';
 import { onFile } from './system-error';
 
 const kept = [

@@ -1,14 +1,20 @@
 /** What headless commands share: device, terminals, base files, provenance. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { configNames, type PartialConfig, parseConfig, parsePartialConfig, type RunConfig } from '../core/config';
-import { configTable } from '../core/config-table';
+import {
+  configNames,
+  type PartialConfig,
+  parseConfig,
+  parsePartialConfig,
+  type RunConfig,
+} from '../core/config/config';
+import { configTable } from '../core/config/config-table';
 import { LabError, type LabErrorParts } from '../core/errors';
 import { dawnGpu } from '../gpu/dawn';
 import { acquireDevice } from '../gpu/device';
 import type { EngineKind } from '../model/engine';
-import { isPreset, presets } from '../run/presets';
-import { type BaseLoader, type Machine, machineFor } from '../run/session';
+import { isPreset, presets } from '../run/presets/presets';
+import { type BaseLoader, type Machine, machineFor } from '../run/session/session';
 import { didYouMean } from './nearest';
 import { readBytes, readText, shown } from './system-error';
 

@@ -1,11 +1,11 @@
 /** `lab tasks expert`: the scripted expert on one task in the real shell, reported step by step. */
-import type { RunConfig } from '../core/config';
-import { encode } from '../core/tokenizer';
+import type { RunConfig } from '../core/config/config';
+import { encode } from '../core/tokenizer/tokenizer';
 import { createTerminalPool } from '../env/pool';
 import type { TaskInstance } from '../env/task';
-import { Episode } from '../run/episode';
-import { decideAs, expert, requiredCompactions, setupOf } from '../run/expert';
-import { runLockstep } from '../run/rollout';
+import { decideAs, expert, requiredCompactions, setupOf } from '../run/expert/expert';
+import { Episode } from '../run/rollout/episode';
+import { runLockstep } from '../run/rollout/rollout';
 import type { Arguments } from './command';
 
 /** What a task is, without its files. */

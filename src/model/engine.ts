@@ -3,7 +3,7 @@
  * implement it; the trainer knows no other way to touch a model. All methods that touch the device are asynchronous and must
  * not be interleaved: one call at a time.
  */
-import type { AdvantageBatch, AdvantageOptions, LossOptions, UpdateStats } from '../core/training-types';
+import type { AdvantageBatch, AdvantageOptions, LossOptions, UpdateStats } from '../core/algorithm/algorithm';
 import type { ModelShape } from './parameters';
 
 export type {
@@ -13,7 +13,7 @@ export type {
   LossNorm,
   LossOptions,
   UpdateStats,
-} from '../core/training-types';
+} from '../core/algorithm/algorithm';
 
 export type EngineKind = 'webgpu' | 'tfjs' | 'jax';
 

@@ -4,7 +4,7 @@
  * that rule all are kept, so that unpacking gives back every bit in any case.
  */
 import { LabError } from '../core/errors';
-import type { Rollout, Segment } from '../core/trajectory';
+import type { Rollout, Segment } from '../core/trajectory/trajectory';
 
 const FLOATS = ['logp', 'values', 'advantages', 'targets'] as const;
 

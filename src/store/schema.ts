@@ -1,5 +1,6 @@
 /** Tables and rows of the store, and the migrations that lead to them. */
-import type { Checkpoint, IterationRecord, RunHeader, TrainerStatus } from '../core/protocol';
+import type { IterationRecord } from '../core/metrics/records';
+import type { Checkpoint, RunHeader, TrainerStatus } from '../core/protocol/protocol';
 import type { RolloutChunk } from './rollout-chunk';
 
 export const DATABASE_NAME = 'compaction-lab';

@@ -1,16 +1,9 @@
 /** Runs, metrics, trajectories, checkpoints and drafts, on any database. The trainer's `Sink`, and what a page lists. */
 import { LabError } from '../core/errors';
-import type {
-  Checkpoint,
-  IterationRecord,
-  ModelState,
-  RunHeader,
-  RunSummary,
-  Sink,
-  TrainerStatus,
-} from '../core/protocol';
-import type { Rollout } from '../core/trajectory';
-import { rolloutLine } from '../core/trajectory-jsonl';
+import type { IterationRecord } from '../core/metrics/records';
+import type { Checkpoint, ModelState, RunHeader, RunSummary, Sink, TrainerStatus } from '../core/protocol/protocol';
+import type { Rollout } from '../core/trajectory/trajectory';
+import { rolloutLine } from '../core/trajectory/trajectory-jsonl';
 import type { Database, Transaction } from './database';
 import { askPersistence } from './persistence';
 import { chunkBytes, packRollouts, unpackRollouts } from './rollout-chunk';

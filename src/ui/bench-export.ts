@@ -1,6 +1,7 @@
 /** Measurements as files: JSON in the shape of `bench peers --json`, and CSV with one measured number a row. */
-import { type BenchReport, type BenchRow, peerNames, type Spread } from '../core/bench';
+
 import { csv } from '../core/csv';
+import { type BenchReport, type BenchRow, peerNames, type Spread } from '../core/protocol/bench';
 
 const medians = ({ tokensPerSecond }: BenchRow) =>
   Object.fromEntries(Object.entries(tokensPerSecond).map(([name, { median }]) => [name, median]));

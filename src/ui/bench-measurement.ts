@@ -1,7 +1,8 @@
 /** The page's measurement of its adapter: one for all bench cells, kept until the page is left. */
-import type { BenchProgress, BenchReport, BenchRequest } from '../core/bench';
+
 import { errorParts, type LabErrorParts } from '../core/errors';
-import type { TrainerApi } from '../core/protocol';
+import type { BenchProgress, BenchReport, BenchRequest } from '../core/protocol/bench';
+import type { TrainerApi } from '../core/protocol/protocol';
 
 export class BenchMeasurement extends EventTarget {
   /** Null unless something is measured now. */

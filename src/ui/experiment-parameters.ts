@@ -1,6 +1,12 @@
 /** Which parameters a cell shows first, and how a configuration is put together from preset and changes. */
-import { checkRules, configNames, defaultConfig, type PartialConfig, type RunConfig } from '../core/config';
-import { type ChoiceKey, type ConfigGroup, type ConfigKey, type ConfigName, configTable } from '../core/config-table';
+import { checkRules, configNames, defaultConfig, type PartialConfig, type RunConfig } from '../core/config/config';
+import {
+  type ChoiceKey,
+  type ConfigGroup,
+  type ConfigKey,
+  type ConfigName,
+  configTable,
+} from '../core/config/config-table';
 import type { LabErrorParts } from '../core/errors';
 import type { ExperimentCell } from '../notebook/cells';
 import type { PresetInfo } from './services';

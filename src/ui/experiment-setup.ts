@@ -2,8 +2,8 @@
 import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { live } from 'lit/directives/live.js';
-import { parseSeed, type RunConfig } from '../core/config';
-import { type ConfigName, configTable } from '../core/config-table';
+import { parseSeed, type RunConfig } from '../core/config/config';
+import { type ConfigName, configTable } from '../core/config/config-table';
 import { errorParts } from '../core/errors';
 import type { ExperimentCell } from '../notebook/cells';
 import { definitionStyles, definitionTip } from './definition';

@@ -1,5 +1,5 @@
 /** Numbers, durations and sizes as the page writes them. */
-import type { DeviceReport } from '../core/protocol';
+import type { DeviceReport } from '../core/protocol/protocol';
 
 /** A share as a percentage: 0.875 → "88 %". */
 export const percent = (share: number): string => `${Math.round(share * 100)}\u202f%`;

@@ -1,10 +1,10 @@
 /** The application: top bar, notices, the open notebook. */
 import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
-import { nonDefault } from '../core/config';
+import { nonDefault } from '../core/config/config';
 import type { LabErrorParts } from '../core/errors';
 import { errorParts } from '../core/errors';
-import type { RunSummary } from '../core/protocol';
+import type { RunSummary } from '../core/protocol/protocol';
 import './device-panel';
 import './error-panel';
 import { cellConfig, presetConfig, sameConfig } from './experiment-parameters';

@@ -1,10 +1,10 @@
 /** The drawer with what this browser keeps: notebooks and runs. */
 import { css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
-import { nonDefault } from '../core/config';
-import { configTable } from '../core/config-table';
+import { nonDefault } from '../core/config/config';
+import { configTable } from '../core/config/config-table';
 import { errorParts, LabError, type LabErrorParts } from '../core/errors';
-import type { RunSummary } from '../core/protocol';
+import type { RunSummary } from '../core/protocol/protocol';
 import { documentFromFile } from '../notebook/document';
 import { limits } from '../notebook/limits';
 import { download } from './download';

@@ -2,8 +2,8 @@
 import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { live } from 'lit/directives/live.js';
-import { parsePartialConfig, type RunConfig } from '../core/config';
-import { type ConfigKey, type ConfigName, configTable } from '../core/config-table';
+import { parsePartialConfig, type RunConfig } from '../core/config/config';
+import { type ConfigKey, type ConfigName, configTable } from '../core/config/config-table';
 import { definitionStyles, definitionTip } from './definition';
 import { announceValidity, optionText, valueText } from './experiment-parameters';
 import { LabElement } from './lab-element';

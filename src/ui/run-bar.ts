@@ -2,7 +2,8 @@
 import { css, html, type LitElement, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
-import type { Alarm, DeviceReport, Progress, TrainerPhase, TrainerStatus } from '../core/protocol';
+import type { Alarm } from '../core/metrics/records';
+import type { DeviceReport, Progress, TrainerPhase, TrainerStatus } from '../core/protocol/protocol';
 import { adapterName, count, duration } from './format';
 import { LabElement } from './lab-element';
 import { baseStyles } from './styles';

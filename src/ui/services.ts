@@ -1,7 +1,7 @@
 /** What the page needs from the floors below, so that it can be mounted with other implementations in tests. */
-import type { PartialConfig } from '../core/config';
+import type { PartialConfig } from '../core/config/config';
 import type { LabErrorParts } from '../core/errors';
-import type { TrainerApi } from '../core/protocol';
+import type { TrainerApi } from '../core/protocol/protocol';
 import type { NotebookDocument } from '../notebook/document';
 
 export interface PresetInfo {

@@ -3,17 +3,16 @@
  * four times a second, so that a fast run cannot flood the main thread.
  */
 import { errorParts, type LabErrorParts } from '../core/errors';
+import type { Alarm, IterationRecord } from '../core/metrics/records';
 import type {
-  Alarm,
   DeviceReport,
   FallbackSpeed,
-  IterationRecord,
   Progress,
   RunSummary,
   TrainerApi,
   TrainerEvent,
   WatchEvent,
-} from '../core/protocol';
+} from '../core/protocol/protocol';
 import { BenchMeasurement } from './bench-measurement';
 import { ordinal } from './format';
 

@@ -2,7 +2,7 @@
 import { css, html, LitElement, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { LabErrorParts } from '../core/errors';
-import type { FallbackSpeed } from '../core/protocol';
+import type { FallbackSpeed } from '../core/protocol/protocol';
 import { baseStyles } from './styles';
 
 type Browser = 'chrome' | 'firefox' | 'safari' | 'other';

@@ -1,7 +1,7 @@
 /** Databases of other versions: old ones are upgraded and read, newer ones left alone, and tabs do not block each other. */
 import { describe, expect, test } from 'vitest';
 import type { LabErrorParts } from '../../src/core/errors';
-import { rolloutLine } from '../../src/core/trajectory-jsonl';
+import { rolloutLine } from '../../src/core/trajectory/trajectory-jsonl';
 import { openStore } from '../../src/store/open';
 import { type Migration, migrations } from '../../src/store/schema';
 import fixture from '../fixtures/store-v1.json';

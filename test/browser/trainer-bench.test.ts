@@ -1,9 +1,9 @@
 /** Measuring in the real trainer worker: every engine gets a number, and the device has one user at a time. */
 import { afterAll, expect, test } from 'vitest';
-import type { BenchProgress } from '../../src/core/bench';
 import { errorParts, LabError } from '../../src/core/errors';
-import { createTrainerClient } from '../../src/run/client';
-import { tinyContext } from '../../src/run/presets';
+import type { BenchProgress } from '../../src/core/protocol/bench';
+import { tinyContext } from '../../src/run/presets/presets';
+import { createTrainerClient } from '../../src/run/worker/client';
 
 const [client, otherTab] = [createTrainerClient(), createTrainerClient()];
 afterAll(() => {

@@ -1,7 +1,7 @@
 /** Cells of an experiment in the real trainer worker: dependencies first, kept across workers, one user of the device. */
 import { afterAll, expect, test } from 'vitest';
 import { errorParts } from '../../src/core/errors';
-import { createTrainerClient } from '../../src/run/client';
+import { createTrainerClient } from '../../src/run/worker/client';
 
 const clients = [createTrainerClient()];
 afterAll(() => {

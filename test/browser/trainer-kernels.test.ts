@@ -1,9 +1,10 @@
 /** Kernel choices in the real trainer worker: stored with a run, and what it goes on with, whatever the cache says. */
 import { afterAll, expect, test } from 'vitest';
 import { errorParts } from '../../src/core/errors';
-import type { IterationRecord, RunHeader, TrainerEvent } from '../../src/core/protocol';
-import { createTrainerClient } from '../../src/run/client';
-import { tinyContext } from '../../src/run/presets';
+import type { IterationRecord } from '../../src/core/metrics/records';
+import type { RunHeader, TrainerEvent } from '../../src/core/protocol/protocol';
+import { tinyContext } from '../../src/run/presets/presets';
+import { createTrainerClient } from '../../src/run/worker/client';
 import { openStore } from '../../src/store';
 
 const config = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { heldRuns, holdRun } from '../../src/run/run-lock';
+import { heldRuns, holdRun } from '../../src/run/worker/run-lock';
 
 test('a run is held by one tab at a time, and free again when it lets go', async () => {
   expect(await heldRuns()).not.toContain('lock-test');

@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseConfig } from '../../src/core/config';
-import { presets } from '../../src/run/presets';
+import { parseConfig } from '../../src/core/config/config';
+import { presets } from '../../src/run/presets/presets';
 import { renderMarkdown } from '../../src/ui/markdown';
 import { chooseTheme } from '../../src/ui/theme';
 import { click, find, findAll, mount, textOf, until } from './ui/mount';

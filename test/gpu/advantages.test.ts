@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AdvantageBatch, AdvantageMode, AdvantageOptions } from '../../src/core/training-types';
+import type { AdvantageBatch, AdvantageMode, AdvantageOptions } from '../../src/core/algorithm/algorithm';
 import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import { compileKernel, Recorder } from '../../src/gpu/kernel';

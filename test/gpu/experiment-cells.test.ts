@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Cell, cellsOf } from '../../src/core/experiment/cells';
+import type { CellResult } from '../../src/core/experiment/experiment';
 import { parseExperiment } from '../../src/core/experiment/schema';
-import type { CellResult } from '../../src/core/experiment/types';
 import { createTerminalPool } from '../../src/env/pool';
-import { CellRunner } from '../../src/run/experiment/run-cell';
-import { defaultPlan } from '../../src/run/kernel-plan';
+import { CellRunner } from '../../src/run/cell-runner/cell-runner';
+import { defaultPlan } from '../../src/run/session/kernel-plan';
 import { testContext } from './transformer-support';
 
 const experiment = parseExperiment({

@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ExperimentResults } from '../../src/core/experiment/experiment';
 import { parseResults } from '../../src/core/experiment/result';
-import type { ExperimentResults } from '../../src/core/experiment/types';
-import type { EvalSummary } from '../../src/core/protocol';
+import type { EvalSummary } from '../../src/core/metrics/records';
 import { type Ended, labProgram, runLab } from './lab-support';
 
 const folder = mkdtempSync(join(tmpdir(), 'lab-experiment-'));

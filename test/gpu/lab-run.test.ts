@@ -5,9 +5,9 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseRolloutLine } from '../../src/core/trajectory-jsonl';
+import { parseRolloutLine } from '../../src/core/trajectory/trajectory-jsonl';
 import { initialParameters } from '../../src/model/initialise';
-import { readModel, writeModel } from '../../src/run/model-file';
+import { readModel, writeModel } from '../../src/run/session/model-file';
 import { type Ended, labProgram, runLab, timeless } from './lab-support';
 
 let lab: string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { policyWeights } from '../../src/core/loss';
-import type { LossBatch, LossOptions } from '../../src/core/training-types';
+import type { LossBatch, LossOptions } from '../../src/core/algorithm/algorithm';
+import { policyWeights } from '../../src/core/algorithm/loss';
 import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import { compileKernel, type KernelDescriptor, Recorder } from '../../src/gpu/kernel';

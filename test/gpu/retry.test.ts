@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
-import { packRollouts } from '../../src/run/batch';
+import { packRollouts } from '../../src/run/learn/batch';
 import { rolloutCases, withRollouts } from './rollout-support';
 
 let context: GpuContext;

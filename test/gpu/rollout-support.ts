@@ -1,16 +1,16 @@
 /** Small rollouts on the real kernels. */
-import { type PartialConfig, parseConfig } from '../../src/core/config';
-import { VOCABULARY_SIZE } from '../../src/core/tokenizer';
+import { type PartialConfig, parseConfig } from '../../src/core/config/config';
+import { VOCABULARY_SIZE } from '../../src/core/tokenizer/tokenizer';
 import { createTerminalPool } from '../../src/env/pool';
 import type { GpuContext } from '../../src/gpu/device';
 import type { PolicyEngine } from '../../src/model/engine';
 import { initialParameters } from '../../src/model/initialise';
-import { setupOf } from '../../src/run/expert';
-import { tinyContext } from '../../src/run/presets';
-import { shapeOf } from '../../src/run/pretrain';
-import { type RolloutOptions, rollOut } from '../../src/run/rollout';
-import { createEngine } from '../../src/run/session';
-import { drawTasks } from '../../src/run/tasks';
+import { setupOf } from '../../src/run/expert/expert';
+import { tinyContext } from '../../src/run/presets/presets';
+import { shapeOf } from '../../src/run/presets/pretrain';
+import { type RolloutOptions, rollOut } from '../../src/run/rollout/rollout';
+import { drawTasks } from '../../src/run/rollout/tasks';
+import { createEngine } from '../../src/run/session/session';
 
 /** The engine with another `decode`. */
 export function withDecode(

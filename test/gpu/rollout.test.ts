@@ -1,10 +1,10 @@
 /** Rollouts on the real kernels: how episodes are grouped and seated must not show in a single bit. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Rollout } from '../../src/core/trajectory';
+import type { Rollout } from '../../src/core/trajectory/trajectory';
 import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import type { PolicyEngine } from '../../src/model/engine';
-import type { RolloutOptions } from '../../src/run/rollout';
+import type { RolloutOptions } from '../../src/run/rollout/rollout';
 import { rolloutCases, withDecode, withRollouts } from './rollout-support';
 
 let context: GpuContext;

@@ -4,12 +4,12 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RandomStream } from '../../src/core/rng';
-import type { Rollout, Segment, SegmentKind } from '../../src/core/trajectory';
+import type { Rollout, Segment, SegmentKind } from '../../src/core/trajectory/trajectory';
 import type { GpuContext } from '../../src/gpu/device';
 import type { LossOptions, PolicyEngine, UpdateBatch } from '../../src/model/engine';
 import { createTfjsEngine } from '../../src/model/tfjs/engine';
 import { createWebGpuEngine } from '../../src/model/webgpu/engine';
-import { packRollouts, selectRollouts, type TrainingRows } from '../../src/run/batch';
+import { packRollouts, selectRollouts, type TrainingRows } from '../../src/run/learn/batch';
 import { expectClose, fullLoss, noisyParameters, quickShape, testContext } from './transformer-support';
 
 let context: GpuContext;

@@ -1,12 +1,12 @@
 /** Runs that end with their env tokens, the window of training, and who writes an evaluation's summaries, on real kernels. */
 import { afterAll, describe, expect, test } from 'vitest';
-import { type PartialConfig, parseConfig } from '../../src/core/config';
-import { VOCABULARY_SIZE } from '../../src/core/tokenizer';
+import { type PartialConfig, parseConfig } from '../../src/core/config/config';
+import { VOCABULARY_SIZE } from '../../src/core/tokenizer/tokenizer';
 import { createTerminalPool } from '../../src/env/pool';
 import { initialParameters } from '../../src/model/initialise';
-import { evaluateRollouts } from '../../src/run/evaluate';
-import { shapeOf } from '../../src/run/pretrain';
-import { createEngine } from '../../src/run/session';
+import { shapeOf } from '../../src/run/presets/pretrain';
+import { createEngine } from '../../src/run/session/session';
+import { evaluateRollouts } from '../../src/run/trainer/evaluate';
 import { play, stir, timeless, toy } from './trainer-support';
 import { testContext } from './transformer-support';
 

@@ -1,16 +1,17 @@
 /** Runs the whole loop at toy size, and keeps all it saves and says. */
-import { type PartialConfig, parseConfig, type RunConfig } from '../../src/core/config';
+import { type PartialConfig, parseConfig, type RunConfig } from '../../src/core/config/config';
 import { LabError } from '../../src/core/errors';
-import type { Checkpoint, IterationRecord, RunHeader, Sink, TrainerEvent } from '../../src/core/protocol';
-import { VOCABULARY_SIZE } from '../../src/core/tokenizer';
-import type { Rollout } from '../../src/core/trajectory';
+import type { IterationRecord } from '../../src/core/metrics/records';
+import type { Checkpoint, RunHeader, Sink, TrainerEvent } from '../../src/core/protocol/protocol';
+import { VOCABULARY_SIZE } from '../../src/core/tokenizer/tokenizer';
+import type { Rollout } from '../../src/core/trajectory/trajectory';
 import { createTerminalPool, type TerminalPool } from '../../src/env/pool';
 import type { PolicyEngine } from '../../src/model/engine';
 import { initialParameters } from '../../src/model/initialise';
-import { tinyContext } from '../../src/run/presets';
-import { shapeOf } from '../../src/run/pretrain';
-import { createEngine } from '../../src/run/session';
-import { Trainer } from '../../src/run/trainer';
+import { tinyContext } from '../../src/run/presets/presets';
+import { shapeOf } from '../../src/run/presets/pretrain';
+import { createEngine } from '../../src/run/session/session';
+import { Trainer } from '../../src/run/trainer/trainer';
 import { testContext } from './transformer-support';
 
 export const toy: PartialConfig = {

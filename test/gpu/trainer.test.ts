@@ -1,11 +1,11 @@
 /** The whole loop on the real kernels and real shells, at toy size. What it learns is not tested here, only that it is right. */
 import { afterAll, describe, expect, test } from 'vitest';
-import { type PartialConfig, parseConfig } from '../../src/core/config';
-import { VOCABULARY_SIZE } from '../../src/core/tokenizer';
+import { type PartialConfig, parseConfig } from '../../src/core/config/config';
+import { VOCABULARY_SIZE } from '../../src/core/tokenizer/tokenizer';
 import type { PolicyEngine } from '../../src/model/engine';
-import { packRollouts, selectRollouts } from '../../src/run/batch';
-import { shapeOf } from '../../src/run/pretrain';
-import { createEngine } from '../../src/run/session';
+import { packRollouts, selectRollouts } from '../../src/run/learn/batch';
+import { shapeOf } from '../../src/run/presets/pretrain';
+import { createEngine } from '../../src/run/session/session';
 import { play, stir, timeless, toy } from './trainer-support';
 import { testContext } from './transformer-support';
 

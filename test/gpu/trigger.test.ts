@@ -1,10 +1,10 @@
 /** The learned trigger on the real kernels: a cut action leaves a cache that says what a fresh forward pass says. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { special } from '../../src/core/tokenizer';
+import { special } from '../../src/core/tokenizer/tokenizer';
 import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
 import type { PolicyEngine } from '../../src/model/engine';
-import { packRollouts } from '../../src/run/batch';
+import { packRollouts } from '../../src/run/learn/batch';
 import { rolloutCases, withDecode, withRollouts } from './rollout-support';
 
 let context: GpuContext;

@@ -7,10 +7,10 @@ import {
   lengthAdaptiveLambda,
   outcomeAdvantages,
   scaleAdvantages,
-} from '../../src/core/advantages';
-import { advantageBySegment } from '../../src/core/metrics';
-import type { AdvantageMode } from '../../src/core/training-types';
-import type { Rollout } from '../../src/core/trajectory';
+} from '../../src/core/algorithm/advantages';
+import type { AdvantageMode } from '../../src/core/algorithm/algorithm';
+import { advantageBySegment } from '../../src/core/metrics/metrics';
+import type { Rollout } from '../../src/core/trajectory/trajectory';
 import vectors from '../fixtures/vectors.json';
 import { type OracleRollout, oracleAdvantages } from '../oracle/advantages';
 import { integer, packRollouts, randomRollout, seeded, starts } from '../oracle/cases';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Rollout, Segment } from '../../src/core/trajectory';
-import { packRollouts, selectRollouts, writeBack } from '../../src/run/batch';
+import type { Rollout, Segment } from '../../src/core/trajectory/trajectory';
+import { packRollouts, selectRollouts, writeBack } from '../../src/run/learn/batch';
 
 /** A segment whose arrays can be told apart token by token. */
 function segmentOf(mask: readonly number[], tag: number): Segment {

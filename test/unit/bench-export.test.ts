@@ -1,6 +1,6 @@
 /** Files of a measurement. */
 import { expect, test } from 'vitest';
-import type { BenchReport } from '../../src/core/bench';
+import type { BenchReport } from '../../src/core/protocol/bench';
 import { benchCsv, benchJson } from '../../src/ui/bench-export';
 
 const report: BenchReport = {

@@ -1,12 +1,12 @@
 /** Cells of an experiment in the page, without a device: what is let go when something fails. */
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { defaultConfig } from '../../src/core/config';
+import { defaultConfig } from '../../src/core/config/config';
 import { type Cell, cellsOf, fingerprint } from '../../src/core/experiment/cells';
 import { createTerminalPool, type TerminalPool } from '../../src/env/pool';
-import { CellDesk, type CellDeskOptions } from '../../src/run/cell-desk';
-import { CellRunner } from '../../src/run/experiment/run-cell';
-import { loadBase } from '../../src/run/session';
+import { CellRunner } from '../../src/run/cell-runner/cell-runner';
+import { loadBase } from '../../src/run/session/session';
+import { CellDesk, type CellDeskOptions } from '../../src/run/worker/cell-desk';
 import { memoryStore } from '../../src/store';
 import { sampleExperiment, sampleResult } from './experiment-samples';
 
@@ -16,7 +16,7 @@ const page = vi.hoisted(() => ({
 }));
 // Workers and fetch of a site that Node does not have.
 vi.mock('../../src/env/pool-browser', () => ({ createBrowserPool: () => page.pool() }));
-vi.mock('../../src/run/base-file', () => ({ fetchBase: (name: string) => page.base(name) }));
+vi.mock('../../src/run/worker/base-file', () => ({ fetchBase: (name: string) => page.base(name) }));
 
 let held: number;
 let pools: number;

@@ -2,9 +2,9 @@
 import { expect, test, vi } from 'vitest';
 import { LabError } from '../../src/core/errors';
 import { cellsOf } from '../../src/core/experiment/cells';
-import type { TrainerApi } from '../../src/core/protocol';
+import type { TrainerApi } from '../../src/core/protocol/protocol';
 import { createTerminalPool } from '../../src/env/pool';
-import { CellRunner } from '../../src/run/experiment/run-cell';
+import { CellRunner } from '../../src/run/cell-runner/cell-runner';
 import { CellQueue } from '../../src/ui/comparison/cell-queue';
 import { sampleExperiment, sampleResult } from './experiment-samples';
 

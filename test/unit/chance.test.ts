@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { parseConfig, type RunConfig } from '../../src/core/config';
+import { parseConfig, type RunConfig } from '../../src/core/config/config';
 import { createTerminalPool } from '../../src/env/pool';
 import { families, generateTask } from '../../src/env/tasks';
-import { chanceFloor, measureChance } from '../../src/run/chance';
-import { type Player, playScripted, setupOf } from '../../src/run/expert';
-import { presets, suiteContext } from '../../src/run/presets';
+import { chanceFloor, measureChance } from '../../src/run/expert/chance';
+import { type Player, playScripted, setupOf } from '../../src/run/expert/expert';
+import { presets, suiteContext } from '../../src/run/presets/presets';
 
 vi.setConfig({ testTimeout: 60_000 }); // seconds on an idle machine; other suites run beside this one
 

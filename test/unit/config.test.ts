@@ -10,10 +10,10 @@ import {
   parsePartialConfig,
   parseSeed,
   smallestReserve,
-} from '../../src/core/config';
-import { type ConfigKey, configTable } from '../../src/core/config-table';
+} from '../../src/core/config/config';
+import { type ConfigKey, configTable } from '../../src/core/config/config-table';
 import { LabError } from '../../src/core/errors';
-import { presets } from '../../src/run/presets';
+import { presets } from '../../src/run/presets/presets';
 
 /** Any valid value of a key. */
 function anyValueOf(key: ConfigKey): fc.Arbitrary<unknown> {

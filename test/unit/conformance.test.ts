@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { computeAdvantages } from '../../src/core/advantages';
-import { stepLoss } from '../../src/core/loss';
+import { computeAdvantages } from '../../src/core/algorithm/advantages';
+import { stepLoss } from '../../src/core/algorithm/loss';
 import { parseAdvantageLine, parseLossLine, scatter } from '../../src/headless/conformance';
 import vectors from '../fixtures/vectors.json';
 import { difference } from '../oracle/close';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Control, Stopped } from '../../src/run/control';
+import { Control, Stopped } from '../../src/run/trainer/control';
 
 /** Lets everything that can run now run. */
 const settle = () => new Promise<void>((resolve) => setTimeout(resolve, 0));

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { RandomStream } from '../../src/core/rng';
-import { cutObservation, decode, encode } from '../../src/core/tokenizer';
+import { cutObservation, decode, encode } from '../../src/core/tokenizer/tokenizer';
 import { lossySummary } from '../../src/env/demonstration';
 import { restatedFacts } from '../../src/env/facts';
 import type { TaskInstance } from '../../src/env/task';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { decodeCommand, encode } from '../../src/core/tokenizer';
+import { decodeCommand, encode } from '../../src/core/tokenizer/tokenizer';
 import { Terminal } from '../../src/env/terminal';
 
 vi.setConfig({ testTimeout: 60_000 }); // seconds on an idle machine; other suites run beside this one

@@ -1,9 +1,9 @@
 /** Episodes by hand: a task without files, a tracker that knows nothing, and what a policy would have sampled. */
 import fc from 'fast-check';
-import type { RunConfig } from '../../src/core/config';
+import type { RunConfig } from '../../src/core/config/config';
 import type { TaskInstance, TaskTracker } from '../../src/env/task';
 import type { DecodeJob, DecodeResult } from '../../src/model/engine';
-import { Episode } from '../../src/run/episode';
+import { Episode } from '../../src/run/rollout/episode';
 
 export const task: TaskInstance = {
   family: 'chain',

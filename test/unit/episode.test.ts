@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compactThreshold, defaultConfig, parseConfig, type RunConfig } from '../../src/core/config';
-import { decodeCommand, encode, special } from '../../src/core/tokenizer';
-import type { Rollout } from '../../src/core/trajectory';
+import { compactThreshold, defaultConfig, parseConfig, type RunConfig } from '../../src/core/config/config';
+import { decodeCommand, encode, special } from '../../src/core/tokenizer/tokenizer';
+import type { Rollout } from '../../src/core/trajectory/trajectory';
 import type { TaskTracker } from '../../src/env/task';
-import { Episode } from '../../src/run/episode';
+import { Episode } from '../../src/run/rollout/episode';
 import { contextRules, episodeWith, sampled, silentTracker, task, word } from './episode-support';
 
 const base: RunConfig = parseConfig({ keepTask: true, tailSteps: 0, maxCompactions: 16, window: 64 });

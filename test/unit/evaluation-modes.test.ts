@@ -1,13 +1,13 @@
 /** What an evaluation mode gives a player, played by the scripted expert in real shells; and where a base is read from. */
 import { afterAll, describe, expect, test } from 'vitest';
-import { parseConfig } from '../../src/core/config';
+import { parseConfig } from '../../src/core/config/config';
 import type { LabError } from '../../src/core/errors';
 import { createTerminalPool } from '../../src/env/pool';
-import { evalConfig } from '../../src/run/evaluate';
-import { playScripted, requiredCompactions, setupOf } from '../../src/run/expert';
-import { presets } from '../../src/run/presets';
-import { loadBase } from '../../src/run/session';
-import { drawTasks } from '../../src/run/tasks';
+import { playScripted, requiredCompactions, setupOf } from '../../src/run/expert/expert';
+import { presets } from '../../src/run/presets/presets';
+import { drawTasks } from '../../src/run/rollout/tasks';
+import { loadBase } from '../../src/run/session/session';
+import { evalConfig } from '../../src/run/trainer/evaluate';
 
 const config = parseConfig(presets.quick.config);
 const gate = async () => {};

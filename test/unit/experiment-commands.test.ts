@@ -3,13 +3,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { defaultConfig } from '../../src/core/config';
+import { defaultConfig } from '../../src/core/config/config';
 import { cellsOf, fingerprint } from '../../src/core/experiment/cells';
 import { parseResults } from '../../src/core/experiment/result';
 import { armTable } from '../../src/core/experiment/verdicts';
 import { compare } from '../../src/headless/experiment/compare';
 import { tableText } from '../../src/headless/experiment/report';
-import { loadBase } from '../../src/run/session';
+import { loadBase } from '../../src/run/session/session';
 import { sampleEvaluation, sampleExperiment, sampleResult } from './experiment-samples';
 import { jsonLines, labInProcess } from './lab-in-process';
 

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { type Cell, cellsOf } from '../../src/core/experiment/cells';
-import type { CellResult } from '../../src/core/experiment/types';
+import type { CellResult } from '../../src/core/experiment/experiment';
 import { CellFolder } from '../../src/headless/experiment/cell-folder';
 import { baseFromDisk } from '../../src/headless/runtime';
-import { loadBase } from '../../src/run/session';
+import { loadBase } from '../../src/run/session/session';
 import { sampleExperiment, sampleResult } from './experiment-samples';
 import { jsonLines, labInProcess } from './lab-in-process';
 

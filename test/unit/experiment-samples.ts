@@ -1,6 +1,6 @@
 /** A small experiment with every kind of arm, and a result of one of its cells. */
-import type { CellResult, Experiment } from '../../src/core/experiment/types';
-import type { EvalSummary } from '../../src/core/protocol';
+import type { CellResult, Experiment } from '../../src/core/experiment/experiment';
+import type { EvalSummary } from '../../src/core/metrics/records';
 
 export const sampleExperiment: Experiment = {
   version: 1,

@@ -5,12 +5,12 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Cell, cellsOf } from '../../src/core/experiment/cells';
-import type { CellResult } from '../../src/core/experiment/types';
+import type { CellResult } from '../../src/core/experiment/experiment';
 import { CellFolder } from '../../src/headless/experiment/cell-folder';
 import { takeClaim } from '../../src/headless/experiment/claim';
 import { sweep } from '../../src/headless/experiment/sweep';
 import { initialParameters } from '../../src/model/initialise';
-import { writeModel } from '../../src/run/model-file';
+import { writeModel } from '../../src/run/session/model-file';
 import { sampleExperiment, sampleResult } from './experiment-samples';
 
 const shape = { vocabulary: 8, dModel: 4, layers: 1, heads: 1, mlp: 4, positions: 4, previousToken: true };

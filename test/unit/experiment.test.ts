@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { configNames, defaultConfig } from '../../src/core/config';
+import { configNames, defaultConfig } from '../../src/core/config/config';
 import { LabError } from '../../src/core/errors';
 import { cellsOf, shardOf } from '../../src/core/experiment/cells';
 import { parseCellResult, parseResults, rounded } from '../../src/core/experiment/result';
 import { parseExperiment } from '../../src/core/experiment/schema';
-import { evalSummary } from '../../src/core/metrics';
-import type { Rollout } from '../../src/core/trajectory';
+import { evalSummary } from '../../src/core/metrics/metrics';
+import type { Rollout } from '../../src/core/trajectory/trajectory';
 import { sampleExperiment, sampleResult } from './experiment-samples';
 
 const { shared, arms, claims } = sampleExperiment;

@@ -2,12 +2,12 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseConfig } from '../../src/core/config';
-import type { Checkpoint, ModelState, RunHeader } from '../../src/core/protocol';
-import type { Rollout } from '../../src/core/trajectory';
+import { parseConfig } from '../../src/core/config/config';
+import type { Checkpoint, ModelState, RunHeader } from '../../src/core/protocol/protocol';
+import type { Rollout } from '../../src/core/trajectory/trajectory';
 import { FileSink } from '../../src/headless/file-sink';
 import { type ModelShape, parameterLayout } from '../../src/model/parameters';
-import { readTrainingState, writeTrainingState } from '../../src/run/model-file';
+import { readTrainingState, writeTrainingState } from '../../src/run/session/model-file';
 import { sampleRecord } from './store-samples';
 
 const shape: ModelShape = {

@@ -17,6 +17,11 @@ export const floors: Readonly<Record<string, number>> = {
 
 const MAX_LINES = 400;
 
+/** Floors whose rooms have a head file named like the folder: who opens a room knows where to begin. */
+const headed: readonly string[] = ['core', 'run'];
+/** Rooms of equals, without a head. */
+const headless: readonly string[] = ['src/core/statistics'];
+
 export interface ImportEdge {
   /** The specifier as written. */
   readonly specifier: string;
@@ -65,7 +70,50 @@ function resolve(files: ReadonlyMap<string, string>, from: string, specifier: st
 export function violations(files: ReadonlyMap<string, string>): string[] {
   return [...files.entries()]
     .flatMap(([path, source]) => [...fileRules(path, source), ...importRules(files, path, source)])
-    .concat(cycles(files).map((cycle) => `${cycle[0]}: import cycle ${cycle.join(' → ')}`));
+    .concat(cycles(files).map((cycle) => `${cycle[0]}: import cycle ${cycle.join(' → ')}`))
+    .concat(roomRules(files));
+}
+
+/** The room of a file: its floor and first folder, `src/run/trainer`; undefined for files that lie in no room. */
+function roomOf(path: string): string | undefined {
+  const [src, floor, room, file] = path.split('/');
+  return src === 'src' && file !== undefined ? `${src}/${floor}/${room}` : undefined;
+}
+
+/**
+ * Rooms of the headed floors: each has its head file, and no two need each other, not even for a type: what both need
+ * belongs in one of them or below.
+ */
+function roomRules(files: ReadonlyMap<string, string>): string[] {
+  const rooms = new Map<string, Map<string, string>>();
+  for (const [path, source] of files) {
+    const room = roomOf(path);
+    if (room === undefined || !headed.includes(folderOf(path))) continue;
+    const needs = rooms.get(room) ?? new Map<string, string>();
+    rooms.set(room, needs);
+    for (const { specifier } of importsOf(source)) {
+      const other = roomOf(resolve(files, path, specifier) ?? '');
+      if (other !== undefined && other !== room && !needs.has(other)) needs.set(other, path);
+    }
+  }
+  const found: string[] = [];
+  for (const room of rooms.keys()) {
+    const head = `${room}/${posix.basename(room)}.ts`;
+    if (!files.has(head) && !headless.includes(room)) found.push(`${room}: no head file ${head}`);
+  }
+  const done = new Set<string>();
+  const visit = (room: string, stack: readonly string[]): void => {
+    if (stack.includes(room)) {
+      const circle = [...stack.slice(stack.indexOf(room)), room];
+      found.push(`${rooms.get(circle[0] ?? '')?.get(circle[1] ?? '')}: rooms in a circle ${circle.join(' → ')}`);
+      return;
+    }
+    if (done.has(room)) return;
+    for (const other of rooms.get(room)?.keys() ?? []) visit(other, [...stack, room]);
+    done.add(room);
+  };
+  for (const room of rooms.keys()) visit(room, []);
+  return found;
 }
 
 function importRules(files: ReadonlyMap<string, string>, path: string, source: string): string[] {
@@ -77,7 +125,10 @@ function importRules(files: ReadonlyMap<string, string>, path: string, source: s
     const target = resolve(files, path, specifier);
     if (target === undefined) return [];
     if (!target.startsWith('src/')) {
-      return /^(shaders|public|package\.json)/.test(target) ? [] : [`${path}: imports ${target}, outside src`];
+      // Shaders are the ground that src/gpu stands on; everybody else goes through src/gpu.
+      if (target.startsWith('shaders/'))
+        return own === 'gpu' ? [] : [`${path}: imports ${target}; shaders are bound in src/gpu only`];
+      return /^(public\/|package\.json$)/.test(target) ? [] : [`${path}: imports ${target}, outside src`];
     }
     const other = folderOf(target);
     const otherFloor = floors[other];

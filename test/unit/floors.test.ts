@@ -71,6 +71,26 @@ const broken: readonly { what: string; files: Record<string, string>; message: R
     },
     message: /import cycle src\/run\/a\.ts → src\/run\/b\.ts → src\/run\/c\.ts → src\/run\/a\.ts/,
   },
+  {
+    what: 'rooms that need each other, if only for a type',
+    files: {
+      'src/run/a/a.ts': "import type { B } from '../b/b';",
+      'src/run/b/b.ts': "import { c } from '../c/c';",
+      'src/run/c/c.ts': '',
+      'src/run/c/d.ts': "import { a } from '../a/a';",
+    },
+    message: /src\/run\/a\/a\.ts: rooms in a circle src\/run\/a → src\/run\/b → src\/run\/c → src\/run\/a/,
+  },
+  {
+    what: 'a room without a head',
+    files: { 'src/core/room/other.ts': '' },
+    message: /src\/core\/room: no head file src\/core\/room\/room\.ts/,
+  },
+  {
+    what: 'a shader bound outside src/gpu',
+    files: { 'src/model/a.ts': "import code from '../../shaders/a.wgsl?raw';" },
+    message: /shaders are bound in src\/gpu only/,
+  },
   { what: 'chance in core', files: { 'src/core/a.ts': 'const x = Math.random();' }, message: /Math\.random/ },
   { what: 'a clock in core', files: { 'src/core/a.ts': 'const x = Date.now();' }, message: /Date/ },
   { what: 'another clock in core', files: { 'src/core/a.ts': 'const x = performance.now();' }, message: /performance/ },

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { writeSafetensors } from '../../src/core/safetensors';
 import { requireReplaceableFile, requireWritableFile, writeAtomically } from '../../src/headless/targets';
 import { initialParameters } from '../../src/model/initialise';
-import { readModel, writeModel } from '../../src/run/model-file';
+import { readModel, writeModel } from '../../src/run/session/model-file';
 import { labInProcess } from './lab-in-process';
 
 // No test here may get as far as a device: it would train.

@@ -8,7 +8,7 @@ import { parseKernelPlan, parseKernelReport, parsePartialPlan, sameKernels } fro
 import type { AdapterSummary } from '../../src/gpu/device';
 import { FileKernelCache, kernelCachePath } from '../../src/headless/kernel-cache';
 import { runLab } from '../../src/headless/lab';
-import { adapterKey, keptReports, modelKey } from '../../src/run/kernel-plan';
+import { adapterKey, keptReports, modelKey } from '../../src/run/session/kernel-plan';
 
 const folder = mkdtempSync(join(tmpdir(), 'kernel-cache-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

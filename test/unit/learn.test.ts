@@ -1,8 +1,8 @@
 /** What an iteration asks of its engine, with an engine that only answers: no device, no model. */
 import { describe, expect, test } from 'vitest';
-import { computeAdvantages } from '../../src/core/advantages';
-import { type PartialConfig, parseConfig } from '../../src/core/config';
-import type { Rollout, Segment, SegmentKind } from '../../src/core/trajectory';
+import { computeAdvantages } from '../../src/core/algorithm/advantages';
+import { type PartialConfig, parseConfig } from '../../src/core/config/config';
+import type { Rollout, Segment, SegmentKind } from '../../src/core/trajectory/trajectory';
 import type {
   LossOptions,
   ModelRole,
@@ -11,7 +11,7 @@ import type {
   UpdateBatch,
   UpdateStats,
 } from '../../src/model/engine';
-import { learn } from '../../src/run/learn';
+import { learn } from '../../src/run/learn/learn';
 
 /** Two context tokens, then sampled ones; the decoder's log-prob is −1, its value 0.25. */
 function segmentOf(kind: SegmentKind, sampled: number): Segment {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clippedSurrogate, expm1Minus, k3, policyWeights, stepLoss, valueLoss } from '../../src/core/loss';
+import { clippedSurrogate, expm1Minus, k3, policyWeights, stepLoss, valueLoss } from '../../src/core/algorithm/loss';
 import vectors from '../fixtures/vectors.json';
 import { allTerms, lossNorms, packStep, randomStep, seeded, starts, variants } from '../oracle/cases';
 import { difference } from '../oracle/close';

@@ -7,8 +7,8 @@ import {
   meanSummaryTokens,
   stopShares,
   variance,
-} from '../../src/core/metrics';
-import type { Rollout } from '../../src/core/trajectory';
+} from '../../src/core/metrics/metrics';
+import type { Rollout } from '../../src/core/trajectory/trajectory';
 
 function rollout(part: Partial<Rollout>): Rollout {
   return {

@@ -1,7 +1,7 @@
 /** Random notebook documents. */
 import fc from 'fast-check';
-import type { PartialConfig } from '../../src/core/config';
-import { type ConfigKey, type ConfigName, configTable } from '../../src/core/config-table';
+import type { PartialConfig } from '../../src/core/config/config';
+import { type ConfigKey, type ConfigName, configTable } from '../../src/core/config/config-table';
 import type { Cell } from '../../src/notebook/cells';
 import type { NotebookDocument } from '../../src/notebook/document';
 

@@ -9,7 +9,7 @@ import { documentFromFile, documentToFile, parseDocument } from '../../src/noteb
 import { homeDocument } from '../../src/notebook/home';
 import { limits } from '../../src/notebook/limits';
 import { resultsDocument } from '../../src/notebook/results';
-import { presets } from '../../src/run/presets';
+import { presets } from '../../src/run/presets/presets';
 import { documentArbitrary } from './notebook-samples';
 
 function failure(work: () => unknown): LabErrorParts {

@@ -1,21 +1,21 @@
 /** Several attempts at a task, with and without a note, on hand-made episodes and with scripted players in real shells. */
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { computeAdvantages } from '../../src/core/advantages';
-import { compactThreshold, defaultConfig, parseConfig, type RunConfig } from '../../src/core/config';
-import { evalSummary } from '../../src/core/metrics';
-import { encode, special } from '../../src/core/tokenizer';
-import type { Rollout } from '../../src/core/trajectory';
-import { parseRolloutLine, rolloutLine } from '../../src/core/trajectory-jsonl';
+import { computeAdvantages } from '../../src/core/algorithm/advantages';
+import { compactThreshold, defaultConfig, parseConfig, type RunConfig } from '../../src/core/config/config';
+import { evalSummary } from '../../src/core/metrics/metrics';
+import { encode, special } from '../../src/core/tokenizer/tokenizer';
+import type { Rollout } from '../../src/core/trajectory/trajectory';
+import { parseRolloutLine, rolloutLine } from '../../src/core/trajectory/trajectory-jsonl';
 import { createTerminalPool } from '../../src/env/pool';
 import type { DecodeJob } from '../../src/model/engine';
-import { advantageBatch, packRollouts } from '../../src/run/batch';
-import { Episode } from '../../src/run/episode';
-import { decideAs, expert, type Player, setupOf } from '../../src/run/expert';
-import { tinyContext } from '../../src/run/presets';
-import { firstAttempt, nextAttempt } from '../../src/run/retry';
-import { type LockstepOptions, runLockstep } from '../../src/run/rollout';
-import { drawTasks } from '../../src/run/tasks';
+import { decideAs, expert, type Player, setupOf } from '../../src/run/expert/expert';
+import { advantageBatch, packRollouts } from '../../src/run/learn/batch';
+import { tinyContext } from '../../src/run/presets/presets';
+import { Episode } from '../../src/run/rollout/episode';
+import { firstAttempt, nextAttempt } from '../../src/run/rollout/retry';
+import { type LockstepOptions, runLockstep } from '../../src/run/rollout/rollout';
+import { drawTasks } from '../../src/run/rollout/tasks';
 import { packRollouts as chunksOf, unpackRollouts } from '../../src/store/rollout-chunk';
 import { contextRules, sampled, word } from './episode-support';
 

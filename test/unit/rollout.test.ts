@@ -1,13 +1,13 @@
 /** Episodes in flight: groups, seats, pauses and failures, with scripted players in real shells. */
 import { afterAll, describe, expect, test } from 'vitest';
-import { parseConfig } from '../../src/core/config';
+import { parseConfig } from '../../src/core/config/config';
 import { createTerminalPool, type TerminalPool } from '../../src/env/pool';
-import { Control, Stopped } from '../../src/run/control';
-import { Episode } from '../../src/run/episode';
-import { decideAs, expert, setupOf } from '../../src/run/expert';
-import { tinyContext } from '../../src/run/presets';
-import { groupsFor, type LockstepOptions, runLockstep } from '../../src/run/rollout';
-import { drawTasks } from '../../src/run/tasks';
+import { decideAs, expert, setupOf } from '../../src/run/expert/expert';
+import { tinyContext } from '../../src/run/presets/presets';
+import { Episode } from '../../src/run/rollout/episode';
+import { groupsFor, type LockstepOptions, runLockstep } from '../../src/run/rollout/rollout';
+import { drawTasks } from '../../src/run/rollout/tasks';
+import { Control, Stopped } from '../../src/run/trainer/control';
 
 const config = parseConfig({ ...tinyContext });
 const pool = createTerminalPool({ workers: 0 });

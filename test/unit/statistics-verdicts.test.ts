@@ -1,8 +1,8 @@
 /** Verdicts and tables from made-up cells whose statistics are known: statistics.test.ts says where the numbers come from. */
 import { describe, expect, it } from 'vitest';
-import type { Arm, CellResult, Claim, Experiment } from '../../src/core/experiment/types';
+import type { Arm, CellResult, Claim, Experiment } from '../../src/core/experiment/experiment';
 import { armTable, decideClaims, verdictOf } from '../../src/core/experiment/verdicts';
-import type { EvalSummary } from '../../src/core/protocol';
+import type { EvalSummary } from '../../src/core/metrics/records';
 
 const arm = (id: string, more: Partial<Arm> = {}): Arm => ({ id, title: id, isolates: id, config: {}, ...more });
 const claim = (id: string, more: Partial<Claim> = {}): Claim => ({

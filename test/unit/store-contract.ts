@@ -1,6 +1,6 @@
 /** What every store must do, whatever database is under it. */
 import { describe, expect, test } from 'vitest';
-import { parseRolloutLine } from '../../src/core/trajectory-jsonl';
+import { parseRolloutLine } from '../../src/core/trajectory/trajectory-jsonl';
 import type { Store, StoreOptions } from '../../src/store/store';
 import { bits, sampleCheckpoint, sampleHeader, sampleRecord, sampleRollouts } from './store-samples';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { errorParts } from '../../src/core/errors';
-import { parseRolloutLine, rolloutLine } from '../../src/core/trajectory-jsonl';
+import { parseRolloutLine, rolloutLine } from '../../src/core/trajectory/trajectory-jsonl';
 import { packRollouts, unpackRollouts } from '../../src/store/rollout-chunk';
 import { bits, rolloutArbitrary, sampleRollouts } from './store-samples';
 

@@ -1,8 +1,9 @@
 /** Random rollouts, runs and checkpoints for tests of whatever keeps or carries them. */
 import fc from 'fast-check';
-import { defaultConfig } from '../../src/core/config';
-import type { Checkpoint, IterationRecord, RunHeader } from '../../src/core/protocol';
-import type { Rollout, Segment } from '../../src/core/trajectory';
+import { defaultConfig } from '../../src/core/config/config';
+import type { IterationRecord } from '../../src/core/metrics/records';
+import type { Checkpoint, RunHeader } from '../../src/core/protocol/protocol';
+import type { Rollout, Segment } from '../../src/core/trajectory/trajectory';
 
 /** Any float32 bit pattern: denormals, −0, infinities, and NaNs with payloads if `nan`. */
 const anyFloats = (length: number): fc.Arbitrary<Float32Array> =>

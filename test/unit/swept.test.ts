@@ -1,8 +1,8 @@
 /** Which experiments are curves: their setups are the values of one number. */
 import { expect, test } from 'vitest';
-import type { PartialConfig } from '../../src/core/config';
+import type { PartialConfig } from '../../src/core/config/config';
+import type { Experiment } from '../../src/core/experiment/experiment';
 import { sweepOf } from '../../src/core/experiment/swept';
-import type { Experiment } from '../../src/core/experiment/types';
 
 const experiment = (...configs: PartialConfig[]): Experiment => ({
   version: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { cutObservation, decode, encode } from '../../src/core/tokenizer';
+import { cutObservation, decode, encode } from '../../src/core/tokenizer/tokenizer';
 import { families, familyOf, generateTask } from '../../src/env/tasks';
 import { runLab } from '../../src/headless/lab';
 

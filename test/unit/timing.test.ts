@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { timeShares } from '../../src/core/metrics';
-import { metered, TimeAccount } from '../../src/run/timing';
+import { timeShares } from '../../src/core/metrics/metrics';
+import { metered, TimeAccount } from '../../src/run/trainer/timing';
 
 /** A clock that is set by hand, and calls that end by hand. */
 function bench() {

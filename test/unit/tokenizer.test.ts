@@ -8,8 +8,8 @@ import {
   special,
   tokens,
   VOCABULARY_SIZE,
-} from '../../src/core/tokenizer';
-import { namePool, noisePool, valuePool } from '../../src/core/vocabulary';
+} from '../../src/core/tokenizer/tokenizer';
+import { namePool, noisePool, valuePool } from '../../src/core/tokenizer/vocabulary';
 
 const words = (text: string) => [...encode(text)].map((id) => tokens[id]!.text);
 

@@ -1,18 +1,18 @@
 /** The learned trigger (docs/algorithm.md section 9): the policy begins an action with `compact`. */
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { compactThreshold, defaultConfig, parseConfig, type RunConfig } from '../../src/core/config';
-import { encode, special } from '../../src/core/tokenizer';
+import { compactThreshold, defaultConfig, parseConfig, type RunConfig } from '../../src/core/config/config';
+import { encode, special } from '../../src/core/tokenizer/tokenizer';
 import { createTerminalPool } from '../../src/env/pool';
 import type { DecodeJob, DecodeResult, PolicyEngine, UpdateBatch } from '../../src/model/engine';
-import { packRollouts } from '../../src/run/batch';
-import { Episode } from '../../src/run/episode';
-import { decideAs, expert, type Player, setupOf } from '../../src/run/expert';
-import { tinyContext } from '../../src/run/presets';
-import { pretrain } from '../../src/run/pretrain';
-import { type Recipe, recipes } from '../../src/run/recipes';
-import { type LockstepOptions, runLockstep } from '../../src/run/rollout';
-import { drawTasks } from '../../src/run/tasks';
+import { decideAs, expert, type Player, setupOf } from '../../src/run/expert/expert';
+import { packRollouts } from '../../src/run/learn/batch';
+import { tinyContext } from '../../src/run/presets/presets';
+import { pretrain } from '../../src/run/presets/pretrain';
+import { type Recipe, recipes } from '../../src/run/presets/recipes';
+import { Episode } from '../../src/run/rollout/episode';
+import { type LockstepOptions, runLockstep } from '../../src/run/rollout/rollout';
+import { drawTasks } from '../../src/run/rollout/tasks';
 import { contextRules, episodeWith, word } from './episode-support';
 
 const { bos, task: taskMark, act, eoc, sum, eos, resume, compact } = special;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { configNames, parseConfig } from '../../src/core/config';
+import { configNames, parseConfig } from '../../src/core/config/config';
 import type { NotebookDocument } from '../../src/notebook/document';
-import { presets } from '../../src/run/presets';
+import { presets } from '../../src/run/presets/presets';
 import { chartSpecs, formatValue, toCsv, valueAt } from '../../src/ui/charts/chart-specs';
 import {
   cellConfig,

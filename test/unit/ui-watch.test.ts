@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { WatchEvent } from '../../src/core/protocol';
-import { decode, encode, special } from '../../src/core/tokenizer';
+import type { WatchEvent } from '../../src/core/protocol/protocol';
+import { decode, encode, special } from '../../src/core/tokenizer/tokenizer';
 import { sanitise } from '../../src/ui/watch/sanitise';
 import { applyEvent, emptyWatch, readable, type WatchState } from '../../src/ui/watch/watch-model';
 import { splitTokens, WatchPlayer } from '../../src/ui/watch/watch-player';

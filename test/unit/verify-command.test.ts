@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
 import { type Cell, cellsOf } from '../../src/core/experiment/cells';
-import type { CellResult } from '../../src/core/experiment/types';
+import type { CellResult } from '../../src/core/experiment/experiment';
 import { sampleEvaluation, sampleExperiment, sampleResult } from './experiment-samples';
 import { jsonLines, labInProcess } from './lab-in-process';
 

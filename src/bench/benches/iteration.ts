@@ -3,17 +3,18 @@
  * episodes.
  */
 import { readFile } from 'node:fs/promises';
-import { parseConfig, type RunConfig } from '../../core/config';
-import { type TimeShares, timeShares } from '../../core/metrics';
-import type { IterationRecord, RunHeader, Sink } from '../../core/protocol';
+import { parseConfig, type RunConfig } from '../../core/config/config';
+import { type TimeShares, timeShares } from '../../core/metrics/metrics';
+import type { IterationRecord } from '../../core/metrics/records';
+import type { RunHeader, Sink } from '../../core/protocol/protocol';
 import { createNodePool } from '../../env/pool-node';
 import type { GpuContext } from '../../gpu/device';
 import { createWebGpuEngine } from '../../model/webgpu/engine';
-import { build } from '../../run/build';
 import { type Spread, spreadOf } from '../../run/measure/rounds';
-import { type PresetName, presets } from '../../run/presets';
-import { loadBase } from '../../run/session';
-import { Trainer } from '../../run/trainer';
+import { type PresetName, presets } from '../../run/presets/presets';
+import { build } from '../../run/session/build';
+import { loadBase } from '../../run/session/session';
+import { Trainer } from '../../run/trainer/trainer';
 import { integerOption, integersOption, nameOption } from '../arguments';
 import type { Bench } from '../bench';
 import { withDevice } from '../device';

@@ -1,11 +1,11 @@
 /** Commands per second of the terminal pool, with one worker and with two: whole batches, as a rollout sends them. */
-import { parseConfig } from '../../core/config';
+import { parseConfig } from '../../core/config/config';
 import type { RunRequest, TerminalPool } from '../../env/pool';
 import { createNodePool } from '../../env/pool-node';
 import type { TaskInstance } from '../../env/task';
 import { mapSpread, type Spread, spreadOf } from '../../run/measure/rounds';
-import { presets } from '../../run/presets';
-import { drawTasks, trackerOf } from '../../run/tasks';
+import { presets } from '../../run/presets/presets';
+import { drawTasks, trackerOf } from '../../run/rollout/tasks';
 import { integerOption, integersOption } from '../arguments';
 import type { Bench } from '../bench';
 import { spreadText } from '../table';

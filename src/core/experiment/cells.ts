@@ -1,7 +1,7 @@
 /** The cells of an experiment: which runs and evaluations it consists of, in which order, and what names each of them. */
-import { nonDefault, type PartialConfig, parseConfig, type RunConfig } from '../config';
+import { nonDefault, type PartialConfig, parseConfig, type RunConfig } from '../config/config';
 import { LabError } from '../errors';
-import type { Arm, Experiment, Setup } from './types';
+import type { Arm, Experiment, Setup } from './experiment';
 
 /**
  * Which rules the numbers of a configuration come from. Raised when the meaning of a key, a default of the config table or the

@@ -1,7 +1,7 @@
 /** Whether the numbers of a cell can all come from one evaluation and one training: what `evalSummary` makes holds them together. */
-import type { EvalSummary } from '../protocol';
+import type { EvalSummary } from '../metrics/records';
+import type { CellResult } from './experiment';
 import { fault } from './parse';
-import type { CellResult } from './types';
 
 /** Significant digits that outcomes are kept with, see `rounded`. */
 export const OUTCOME_DIGITS = 6;

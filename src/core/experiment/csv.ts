@@ -1,8 +1,8 @@
 /** Results as a table for other programs: every cell a line with all its numbers, curves aside. */
 import { type CsvField, csv } from '../csv';
-import type { EvalSummary } from '../protocol';
+import type { EvalSummary } from '../metrics/records';
+import type { CellResult, EvalMode } from './experiment';
 import { evalModes } from './paper';
-import type { CellResult, EvalMode } from './types';
 
 const numbers = [
   'success',

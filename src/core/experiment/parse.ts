@@ -1,6 +1,6 @@
 /** What the parsers of experiment files and of results share. */
 import * as v from 'valibot';
-import { type PartialConfig, parsePartialConfig } from '../config';
+import { type PartialConfig, parsePartialConfig } from '../config/config';
 import { LabError } from '../errors';
 
 /** Most settings, arms, … of one list: an experiment file may come from anywhere. */

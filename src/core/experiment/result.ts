@@ -2,11 +2,11 @@
 import * as v from 'valibot';
 import { LabError } from '../errors';
 import { kernelPlanSchema } from '../kernels';
-import type { EvalSummary } from '../protocol';
+import type { EvalSummary } from '../metrics/records';
 import { OUTCOME_DIGITS, requireConsistent } from './consistency';
+import type { CellResult, ExperimentResults } from './experiment';
 import { between, count, exactly, finite, kebab, list, parseWith, settings } from './parse';
 import { parseExperiment } from './schema';
-import type { CellResult, ExperimentResults } from './types';
 
 /** A mean of counts, or a time. */
 const amount = v.pipe(finite, v.minValue(0));

@@ -2,8 +2,8 @@
 import * as v from 'valibot';
 import { LabError } from '../errors';
 import { armsNeeded, cellConfig, runsIn, seedsOf } from './cells';
+import type { Arm, Claim, Experiment, Setup } from './experiment';
 import { between, exactly, fault, kebab, list, parseWith, prose, sentence, settings } from './parse';
-import type { Arm, Claim, Experiment, Setup } from './types';
 
 export const outcomeNames = ['comp', 'single', 'long', 'summaryTokens', 'compactions', 'turns', 'factRecall'] as const;
 

@@ -1,7 +1,7 @@
 /** Experiments whose setups are the values of one number. */
-import { configNames, defaultConfig } from '../config';
-import type { ConfigName } from '../config-table';
-import type { Experiment, Setup } from './types';
+import { configNames, defaultConfig } from '../config/config';
+import type { ConfigName } from '../config/config-table';
+import type { Experiment, Setup } from './experiment';
 
 /** Setups it takes to make a curve. */
 const FEWEST_SETUPS = 3;

@@ -6,7 +6,7 @@ import { type Clustered, clusterInterval, clusterMean, hierarchicalBootstrap } f
 import { type Interval, sampleSd } from '../statistics/intervals';
 import { correlation, holm, type SignFlip, signFlipTest } from '../statistics/tests';
 import { runsIn, seedsOf, warmStartOf } from './cells';
-import type { CellResult, Claim, Experiment, ExperimentResults, Outcome } from './types';
+import type { CellResult, Claim, Experiment, ExperimentResults, Outcome } from './experiment';
 
 export const outcomes = ['comp', 'single', 'long', 'summaryTokens', 'compactions', 'turns', 'factRecall'] as const;
 

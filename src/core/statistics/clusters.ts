@@ -3,7 +3,7 @@
  * many independent ones. Float64, in the unit of the outcome. docs/statistics.md has the simulated coverage of each interval.
  */
 import { LabError } from '../errors';
-import { mean } from '../metrics';
+import { mean } from '../metrics/metrics';
 import { RandomStream } from '../rng';
 import { checkFinite, type Interval, tInterval } from './intervals';
 

@@ -1,5 +1,5 @@
 import type { RandomStream } from '../../core/rng';
-import { namePool, valuePool } from '../../core/vocabulary';
+import { namePool, valuePool } from '../../core/tokenizer/vocabulary';
 import { contains, wordAfter, wordsOf } from '../facts';
 import type { TaskDraft, TaskFamily, TaskTracker, TrackerOptions } from '../task';
 import { ABOUT, aboutFile, noisyLine } from './noise';

@@ -1,6 +1,6 @@
 /** Lines of facts hidden among noise words, and the decoy files that make random reading useless. */
 import type { RandomStream } from '../../core/rng';
-import { noisePool } from '../../core/vocabulary';
+import { noisePool } from '../../core/tokenizer/vocabulary';
 
 /** Words of one file; with its newline a file is LINE_WORDS + 1 tokens. */
 export const LINE_WORDS = 11;

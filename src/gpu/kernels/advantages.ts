@@ -1,5 +1,5 @@
 import code from '../../../shaders/advantages.wgsl?raw';
-import type { AdvantageBatch, AdvantageMode, AdvantageOptions } from '../../core/training-types';
+import type { AdvantageBatch, AdvantageMode, AdvantageOptions } from '../../core/algorithm/algorithm';
 import type { GpuContext } from '../device';
 import {
   compileKernel,

@@ -2,8 +2,9 @@
  * How one optimiser step's loss lies in device memory. Whole-step arrays are packed into few buffers because a stage has
  * eight storage bindings: `planes` holds seven arrays of P floats, `rows` the three integer arrays of the R rows.
  */
+
+import type { LossBatch, LossOptions, LossStats, Numbers } from '../../core/algorithm/algorithm';
 import { LabError } from '../../core/errors';
-import type { LossBatch, LossOptions, LossStats, Numbers } from '../../core/training-types';
 import { WORKGROUP } from './grid';
 
 /** Index of each array of P floats in `planes`. The last two are written by the kernel `loss-weights`. */

@@ -1,5 +1,5 @@
 import code from '../../../shaders/loss-weights.wgsl?raw';
-import type { LossNorm, LossOptions } from '../../core/training-types';
+import type { LossNorm, LossOptions } from '../../core/algorithm/algorithm';
 import type { GpuSlice, Kernel, KernelDescriptor, Recorder } from '../kernel';
 import { laneGrid } from './grid';
 

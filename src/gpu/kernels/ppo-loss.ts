@@ -1,5 +1,5 @@
 import code from '../../../shaders/ppo-loss.wgsl?raw';
-import type { LossOptions } from '../../core/training-types';
+import type { LossOptions } from '../../core/algorithm/algorithm';
 import { f32, type GpuSlice, type Kernel, type KernelDescriptor, type Recorder } from '../kernel';
 import { laneGrid } from './grid';
 

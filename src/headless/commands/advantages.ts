@@ -1,4 +1,4 @@
-import { computeAdvantages as computeOnCpu } from '../../core/advantages';
+import { computeAdvantages as computeOnCpu } from '../../core/algorithm/advantages';
 import { computeAdvantages as computeOnGpu } from '../../gpu/kernels/advantages';
 import type { Command } from '../command';
 import { parseAdvantageLine, scatter } from '../conformance';

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Cell } from '../../core/experiment/cells';
 import { claimsCsv } from '../../core/experiment/claims-csv';
 import { resultsCsv } from '../../core/experiment/csv';
-import type { Experiment } from '../../core/experiment/types';
+import type { Experiment } from '../../core/experiment/experiment';
 import { armTable, decideClaims } from '../../core/experiment/verdicts';
 import type { Arguments, Command } from '../command';
 import { readExperiment } from '../experiment/arguments';

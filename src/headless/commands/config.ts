@@ -1,6 +1,6 @@
-import { configNames } from '../../core/config';
-import { type ConfigKey, type ConfigName, configTable } from '../../core/config-table';
-import { presets } from '../../run/presets';
+import { configNames } from '../../core/config/config';
+import { type ConfigKey, type ConfigName, configTable } from '../../core/config/config-table';
+import { presets } from '../../run/presets/presets';
 import type { Command } from '../command';
 import { unknownKey } from '../runtime';
 

@@ -1,8 +1,8 @@
-import { VOCABULARY_SIZE } from '../../core/tokenizer';
+import { VOCABULARY_SIZE } from '../../core/tokenizer/tokenizer';
 import { dawnGpu } from '../../gpu/dawn';
 import { acquireDevice } from '../../gpu/device';
-import { keptReports, measuredChoice } from '../../run/kernel-plan';
-import { shapeOf } from '../../run/pretrain';
+import { shapeOf } from '../../run/presets/pretrain';
+import { keptReports, measuredChoice } from '../../run/session/kernel-plan';
 import type { Command } from '../command';
 import { measuring } from '../kernels-option';
 import { readConfig } from '../runtime';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type Cell, cellsOf, shardOf } from '../../core/experiment/cells';
+import type { CellResult, Experiment } from '../../core/experiment/experiment';
 import { parseResults } from '../../core/experiment/result';
-import type { CellResult, Experiment } from '../../core/experiment/types';
-import { BaseCheck } from '../../run/experiment/base-check';
+import { BaseCheck } from '../../run/cell-runner/base-check';
 import type { Arguments, Command } from '../command';
 import { filterOf, readExperiment, shardOption } from '../experiment/arguments';
 import { isCurrent, requireBases } from '../experiment/bases';

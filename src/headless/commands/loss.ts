@@ -1,4 +1,4 @@
-import { stepLoss } from '../../core/loss';
+import { stepLoss } from '../../core/algorithm/loss';
 import { computeStepLoss } from '../../gpu/loss-step';
 import type { Command } from '../command';
 import { finiteResult, parseLossLine, scatter } from '../conformance';

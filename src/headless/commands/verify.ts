@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { LabError } from '../../core/errors';
 import { type Cell, cellsOf } from '../../core/experiment/cells';
+import type { CellResult } from '../../core/experiment/experiment';
 import { resultName } from '../../core/experiment/result';
-import type { CellResult } from '../../core/experiment/types';
-import { build } from '../../run/build';
-import type { PolicyStore } from '../../run/experiment/run-cell';
-import { defaultPlan } from '../../run/kernel-plan';
+import type { PolicyStore } from '../../run/cell-runner/cell-runner';
+import { build } from '../../run/session/build';
+import { defaultPlan } from '../../run/session/kernel-plan';
 
 import type { Arguments, Command } from '../command';
 import { collect } from '../experiment/bundle';

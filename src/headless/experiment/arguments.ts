@@ -1,7 +1,7 @@
 /** What the commands about experiments share: their arguments. */
 import type { CellFilter } from '../../core/experiment/cells';
+import type { Experiment } from '../../core/experiment/experiment';
 import { parseExperiment } from '../../core/experiment/schema';
-import type { Experiment } from '../../core/experiment/types';
 import type { Arguments } from '../command';
 import { didYouMean } from '../nearest';
 import { readJson } from '../runtime';

@@ -1,9 +1,9 @@
 /** The base checkpoints that cells begin from, looked at before hours of work. */
 import { LabError } from '../../core/errors';
 import type { Cell } from '../../core/experiment/cells';
-import type { CellResult } from '../../core/experiment/types';
-import type { CellRunner } from '../../run/experiment/run-cell';
-import { type BaseLoader, loadBase } from '../../run/session';
+import type { CellResult } from '../../core/experiment/experiment';
+import type { CellRunner } from '../../run/cell-runner/cell-runner';
+import { type BaseLoader, loadBase } from '../../run/session/session';
 
 /**
  * Makes sure that every base and warm start that the cells need is there and fits them; a file is read once.

@@ -1,5 +1,5 @@
 /** What an experiment says on its claims, as text: the paired difference in each setup, and the verdict. */
-import type { ExperimentResults, Outcome } from '../../core/experiment/types';
+import type { ExperimentResults, Outcome } from '../../core/experiment/experiment';
 import { type ClaimResult, EQUIVALENCE_MARGIN } from '../../core/experiment/verdicts';
 import { signFlipNote } from '../../core/statistics/tests';
 import { aligned, percent, signed } from './text-columns';

@@ -1,6 +1,7 @@
 /** Whether a cell that was run again agrees with what was recorded. */
+
+import type { CellResult, EvalMode } from '../../core/experiment/experiment';
 import { evalModes } from '../../core/experiment/paper';
-import type { CellResult, EvalMode } from '../../core/experiment/types';
 import { sameKernels } from '../../core/kernels';
 import { type Interval, predictionInterval } from '../../core/statistics/intervals';
 

@@ -1,7 +1,7 @@
 /** What cells are computed with on this machine. */
 import type { Cell } from '../../core/experiment/cells';
 import { createNodePool } from '../../env/pool-node';
-import { CellRunner, type CellRunnerOptions } from '../../run/experiment/run-cell';
+import { CellRunner, type CellRunnerOptions } from '../../run/cell-runner/cell-runner';
 import { baseFromDisk, openMachine } from '../runtime';
 
 /** Device and terminals. */

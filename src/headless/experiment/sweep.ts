@@ -1,7 +1,7 @@
 /** Computes the cells of a list that a folder does not have yet. */
 import type { Cell } from '../../core/experiment/cells';
-import type { CellResult } from '../../core/experiment/types';
-import type { CellRunner } from '../../run/experiment/run-cell';
+import type { CellResult } from '../../core/experiment/experiment';
+import type { CellRunner } from '../../run/cell-runner/cell-runner';
 import type { CellFolder } from './cell-folder';
 
 export interface SweepOptions {

@@ -2,9 +2,9 @@
  * What the engines written in an array library with autodiff share. The library gives loss and gradient; models by role,
  * the statistics of a step and when an update is applied are here. Imports no array library.
  */
-import { computeAdvantages } from '../../core/advantages';
+import { computeAdvantages } from '../../core/algorithm/advantages';
+import { stepLoss } from '../../core/algorithm/loss';
 import { LabError } from '../../core/errors';
-import { stepLoss } from '../../core/loss';
 import type {
   AdvantageBatch,
   AdvantageOptions,

@@ -4,7 +4,7 @@
  * twice would differ) and outside of its compiled kernels elsewhere. Each look-up's derivative is written here instead.
  */
 import { numpy as np, tree, valueAndGrad, vjp } from '@jax-js/jax';
-import type { LossOptions } from '../../core/training-types';
+import type { LossOptions } from '../../core/algorithm/algorithm';
 import type { ModelShape } from '../parameters';
 import { type LossColumns, type ModelOutputs, microBatchLoss } from './loss';
 import {

@@ -1,6 +1,6 @@
 /** The loss of docs/algorithm.md section 4 in jax-js, differentiated by jax-js. */
 import { numpy as np } from '@jax-js/jax';
-import type { LossOptions } from '../../core/training-types';
+import type { LossOptions } from '../../core/algorithm/algorithm';
 
 /** Constants of the loss per trainable token of a micro-batch, all [p]. Padding has weights 0. */
 export type LossColumns = {

@@ -1,7 +1,7 @@
 /** Scores and whole-step gradients: rectangles through the compiled functions of gradient.ts, summed. */
 import { jit, tree } from '@jax-js/jax';
-import { policyWeights } from '../../core/loss';
-import type { LossOptions } from '../../core/training-types';
+import type { LossOptions } from '../../core/algorithm/algorithm';
+import { policyWeights } from '../../core/algorithm/loss';
 import type { StepGradient } from '../autodiff/engine';
 import { emptyScores, scatterScores } from '../autodiff/scores';
 import type { PackedRows, Scores, UpdateBatch } from '../engine';

@@ -1,6 +1,6 @@
 /** The loss of ALGORITHM section 4 in tfjs operations, differentiated by tfjs. */
 import * as tf from '@tensorflow/tfjs-core';
-import type { LossOptions } from '../../core/training-types';
+import type { LossOptions } from '../../core/algorithm/algorithm';
 
 /** Constants of the loss, one number per trainable token of the micro-batch; all [p]. */
 export interface LossColumns {

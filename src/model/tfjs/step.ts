@@ -1,7 +1,7 @@
 /** Scores and whole-step gradients: padded micro-batches through the policy, summed. */
 import * as tf from '@tensorflow/tfjs-core';
-import { policyWeights } from '../../core/loss';
-import type { LossOptions } from '../../core/training-types';
+import type { LossOptions } from '../../core/algorithm/algorithm';
+import { policyWeights } from '../../core/algorithm/loss';
 import type { StepGradient } from '../autodiff/engine';
 import { type PaddedRows, padRows } from '../autodiff/padded-rows';
 import { emptyScores, scatterScores } from '../autodiff/scores';

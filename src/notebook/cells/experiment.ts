@@ -1,6 +1,6 @@
 /** Experiment cell: a run that anyone can repeat, as preset + seed + the keys in which it differs from the preset. */
 import * as v from 'valibot';
-import { type PartialConfig, parsePartialConfig } from '../../core/config';
+import { type PartialConfig, parsePartialConfig } from '../../core/config/config';
 
 /** JSON and links have no −0, so a document has none either: decoding an encoded document gives the document. */
 const withoutNegativeZero = <T>(value: T): T => (Object.is(value, -0) ? (0 as T) : value);

@@ -1,5 +1,5 @@
 /** The two models that are measured everywhere. */
-import type { BenchModel } from '../../core/bench';
+import type { BenchModel } from '../../core/protocol/bench';
 import { initialParameters } from '../../model/initialise';
 import { type ModelShape, parameterLayout, tensorOf } from '../../model/parameters';
 

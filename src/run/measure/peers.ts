@@ -2,9 +2,10 @@
  * Our engine beside what a user would otherwise take: the same model, batch and tokens, in one process on one adapter, in
  * turn. Results are compared before anything is timed.
  */
-import type { PeerName, Peers, PeerTask } from '../../core/bench';
+
 import { LabError } from '../../core/errors';
 import type { KernelPlan } from '../../core/kernels';
+import type { PeerName, Peers, PeerTask } from '../../core/protocol/bench';
 import type { GpuContext } from '../../gpu/device';
 import type { DecodeResult, PolicyEngine, UpdateStats } from '../../model/engine';
 import type { ModelShape } from '../../model/parameters';
@@ -12,7 +13,7 @@ import type { MeasuredModel } from './models';
 import { alternate, mapSpread, type Spread } from './rounds';
 import { batchTokens, type DecodedWindow, startDecode, startUpdate } from './workloads';
 
-export { type PeerName, type Peers, type PeerTask, peerNames, peerTasks } from '../../core/bench';
+export { type PeerName, type Peers, type PeerTask, peerNames, peerTasks } from '../../core/protocol/bench';
 
 /**
  * Loads and opens an engine. tfjs shares our device; jax-js asks the same adapter for one of its own.

@@ -1,8 +1,9 @@
 /** Repeated measurement: alternating rounds, and batches long enough that submission does not show. */
-import type { Spread } from '../../core/bench';
-import { LabError } from '../../core/errors';
 
-export type { Spread } from '../../core/bench';
+import { LabError } from '../../core/errors';
+import type { Spread } from '../../core/protocol/bench';
+
+export type { Spread } from '../../core/protocol/bench';
 
 /** @param samples finite numbers, at least one @throws `measure.samples` */
 export function spreadOf(samples: readonly number[]): Spread {

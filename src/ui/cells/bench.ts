@@ -8,7 +8,7 @@ import {
   type PeerName,
   peerNames,
   type Spread,
-} from '../../core/bench';
+} from '../../core/protocol/bench';
 import type { BenchCell } from '../../notebook/cells';
 import { benchCsv, benchJson } from '../bench-export';
 import { cancelDraw, draw } from '../charts/frame-queue';

@@ -1,10 +1,10 @@
 /** An experiment cell: what to run, the controls of the run, and what it shows while it runs. */
 import { html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
-import { compactThreshold, type RunConfig } from '../../core/config';
-import type { ConfigName } from '../../core/config-table';
+import { compactThreshold, type RunConfig } from '../../core/config/config';
+import type { ConfigName } from '../../core/config/config-table';
 import { errorParts, type LabErrorParts } from '../../core/errors';
-import type { RunSummary, WatchEvent } from '../../core/protocol';
+import type { RunSummary, WatchEvent } from '../../core/protocol/protocol';
 import type { ExperimentCell } from '../../notebook/cells';
 import { askPersistence } from '../../store/persistence';
 import {

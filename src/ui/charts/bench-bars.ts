@@ -1,6 +1,6 @@
 /** Draws measured speeds as bars with Observable Plot. Loaded only when there is something to draw. */
 import { axisX, axisY, barX, plot, ruleX, ruleY } from '@observablehq/plot';
-import { type BenchRow, peerNames } from '../../core/bench';
+import { type BenchRow, peerNames } from '../../core/protocol/bench';
 import { compact } from '../format';
 
 const ROW_HEIGHT = 22;

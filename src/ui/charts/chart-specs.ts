@@ -1,6 +1,6 @@
 /** The curves of an experiment: one table, from which charts, the data table and the CSV file are made. */
-import { type MetricName, metricHelp } from '../../core/metrics';
-import type { IterationRecord } from '../../core/protocol';
+import { type MetricName, metricHelp } from '../../core/metrics/metrics';
+import type { IterationRecord } from '../../core/metrics/records';
 import { compact, percent } from '../format';
 
 /** Ink for what is neither an action nor a summary; the two hues only where the series *is* about one of them. */

@@ -2,8 +2,8 @@
 import { css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { styleMap } from 'lit/directives/style-map.js';
-import { metricHelp } from '../../core/metrics';
-import type { EvalSummary, IterationRecord } from '../../core/protocol';
+import { metricHelp } from '../../core/metrics/metrics';
+import type { EvalSummary, IterationRecord } from '../../core/metrics/records';
 import { definitionStyles, definitionTip } from '../definition';
 import { ordinal, percent } from '../format';
 import { LabElement } from '../lab-element';

@@ -4,7 +4,7 @@
  */
 import { css, html, nothing, type PropertyValues, svg } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
-import type { IterationRecord } from '../../core/protocol';
+import type { IterationRecord } from '../../core/metrics/records';
 import { definitionStyles, definitionTip } from '../definition';
 import { ordinal } from '../format';
 import { LabElement } from '../lab-element';

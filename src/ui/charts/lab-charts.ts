@@ -1,7 +1,7 @@
 /** The curves of a run as small multiples with one shared cursor, or as a table; and as a CSV file. */
 import { css, html } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
-import type { IterationRecord } from '../../core/protocol';
+import type { IterationRecord } from '../../core/metrics/records';
 import { download } from '../download';
 import { ordinal } from '../format';
 import { LabElement } from '../lab-element';

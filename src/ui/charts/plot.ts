@@ -1,6 +1,6 @@
 /** Draws one chart with Observable Plot. Loaded only when there is something to draw. */
 import { areaY, axisX, axisY, dot, gridY, line, type PlotOptions, plot, ruleY } from '@observablehq/plot';
-import type { IterationRecord } from '../../core/protocol';
+import type { IterationRecord } from '../../core/metrics/records';
 import { ordinal } from '../format';
 import { type ChartSpec, formatValue, type SeriesSpec } from './chart-specs';
 

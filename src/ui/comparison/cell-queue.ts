@@ -2,8 +2,8 @@
 
 import { errorParts, type LabErrorParts } from '../../core/errors';
 import { runsIn, seedsOf } from '../../core/experiment/cells';
-import type { CellResult, Experiment } from '../../core/experiment/types';
-import type { TrainerApi } from '../../core/protocol';
+import type { CellResult, Experiment } from '../../core/experiment/experiment';
+import type { TrainerApi } from '../../core/protocol/protocol';
 
 export interface CellPlace {
   readonly setup: string;

@@ -3,7 +3,7 @@
  * behind the statistics is large: the elements import types from here, nothing else.
  */
 import { runsIn, seedsOf, warmStartOf } from '../../core/experiment/cells';
-import type { Arm, CellResult, Experiment, ExperimentResults, Outcome, Setup } from '../../core/experiment/types';
+import type { Arm, CellResult, Experiment, ExperimentResults, Outcome, Setup } from '../../core/experiment/experiment';
 import {
   type ArmSample,
   armTable,

@@ -1,8 +1,8 @@
 /** What the comparison's figure draws: every seed of an arm as a line, their mean and its interval on a common grid. */
 
-import type { CellResult, Curve } from '../../core/experiment/types';
+import type { CellResult, Curve } from '../../core/experiment/experiment';
 import type { SeedValue } from '../../core/experiment/verdicts';
-import { metricHelp } from '../../core/metrics';
+import { metricHelp } from '../../core/metrics/metrics';
 import type { Interval } from '../../core/statistics/intervals';
 import { compact, percent } from '../format';
 

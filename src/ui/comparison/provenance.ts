@@ -2,7 +2,7 @@
 import { css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { resultsCsv } from '../../core/experiment/csv';
-import type { CellResult } from '../../core/experiment/types';
+import type { CellResult } from '../../core/experiment/experiment';
 import { download } from '../download';
 import { compact, count, duration, shortDate } from '../format';
 import { LabElement } from '../lab-element';

@@ -1,7 +1,7 @@
 /** The figure of the comparison: a small panel for each chosen arm, all on the same axes, beside the reference arm's mean. */
 import { css, html, nothing } from 'lit';
 import { customElement, property, queryAll, state } from 'lit/decorators.js';
-import type { Arm, CellResult } from '../../core/experiment/types';
+import type { Arm, CellResult } from '../../core/experiment/experiment';
 import { definitionStyles, definitionTip } from '../definition';
 import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';

@@ -1,7 +1,7 @@
 /** One arm of the figure: its title, the drawing, and what it says at the end in numbers. */
 import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, query } from 'lit/decorators.js';
-import type { Arm } from '../../core/experiment/types';
+import type { Arm } from '../../core/experiment/experiment';
 import { SeenDrawing } from '../charts/seen-drawing';
 import { definitionStyles, definitionTip } from '../definition';
 import { compact } from '../format';

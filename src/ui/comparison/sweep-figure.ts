@@ -1,10 +1,10 @@
 /** Where the setups of an experiment are the values of one setting: the success of its arms against that setting. */
 import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
-import { configTable } from '../../core/config-table';
+import { configTable } from '../../core/config/config-table';
+import type { EvalMode } from '../../core/experiment/experiment';
 import { evalModes } from '../../core/experiment/paper';
 import { type Sweep, sweepOf } from '../../core/experiment/swept';
-import type { EvalMode } from '../../core/experiment/types';
 import { SeenDrawing } from '../charts/seen-drawing';
 import type { SweepLine } from '../charts/sweep-curves';
 import { definitionStyles, definitionTip } from '../definition';

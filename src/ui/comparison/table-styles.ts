@@ -1,7 +1,7 @@
 /** What our table and the paper's have in common. */
 import { css } from 'lit';
-import type { EvalMode } from '../../core/experiment/types';
-import { metricHelp } from '../../core/metrics';
+import type { EvalMode } from '../../core/experiment/experiment';
+import { metricHelp } from '../../core/metrics/metrics';
 
 /** Columns of a block, as the paper calls them. */
 export const modeTitles: Readonly<Record<EvalMode, { readonly short: string; readonly definition: string }>> = {

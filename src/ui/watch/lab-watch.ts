@@ -1,7 +1,7 @@
 /** Live view of one training episode: context-budget bar, terminal, transcript, playback speed. */
 import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
-import type { WatchEvent } from '../../core/protocol';
+import type { WatchEvent } from '../../core/protocol/protocol';
 import { count } from '../format';
 import { LabElement } from '../lab-element';
 import { emptyWatch, readable, type TranscriptEntry, type WatchState } from './watch-model';

@@ -1,6 +1,6 @@
 /** What the viewer of one rollout shows, as a pure function of the events played so far. */
-import type { WatchEvent } from '../../core/protocol';
-import { decode, special } from '../../core/tokenizer';
+import type { WatchEvent } from '../../core/protocol/protocol';
+import { decode, special } from '../../core/tokenizer/tokenizer';
 
 /** `carried`: summary tokens copied into the rebuilt context; the policy wrote them before the compaction. */
 export type TokenKind = 'context' | 'action' | 'observation' | 'summary' | 'carried';

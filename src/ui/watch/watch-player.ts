@@ -2,8 +2,8 @@
  * Plays watch events at a speed a person can follow. Training is far faster than reading, so whole episodes are skipped,
  * never parts of one: while an episode plays, only the newest later one is kept. Pure: time is passed in.
  */
-import type { WatchEvent } from '../../core/protocol';
-import { decode } from '../../core/tokenizer';
+import type { WatchEvent } from '../../core/protocol/protocol';
+import { decode } from '../../core/tokenizer/tokenizer';
 import { applyEvent, splitResume, type WatchState } from './watch-model';
 
 /** Tokens a second of the offered speeds; `Infinity` shows every event as it arrives. */

@@ -1,5 +1,11 @@
 /** Measurements that nobody made, for the bench cell's tests. Ours is ten times tfjs and four times jax-js. */
-import { type BenchReport, type BenchRequest, type BenchRow, peerTasks, type Spread } from '../../../src/core/bench';
+import {
+  type BenchReport,
+  type BenchRequest,
+  type BenchRow,
+  peerTasks,
+  type Spread,
+} from '../../../src/core/protocol/bench';
 
 const spread = (median: number): Spread => ({ median, min: 0.9 * median, max: 1.2 * median, samples: 5 });
 

@@ -1,7 +1,7 @@
 /** Results that nobody measured, for tests of the comparison: two setups, five arms, up to six seeds over three warm starts. */
 
-import type { CellResult, Curve, Experiment, ExperimentResults } from '../../../src/core/experiment/types';
-import type { EvalSummary } from '../../../src/core/protocol';
+import type { CellResult, Curve, Experiment, ExperimentResults } from '../../../src/core/experiment/experiment';
+import type { EvalSummary } from '../../../src/core/metrics/records';
 
 export const fakeExperiment: Experiment = {
   version: 1,

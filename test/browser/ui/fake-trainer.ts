@@ -2,24 +2,24 @@
  * A trainer without training: plays a plausible run on a timer, so that the page can be looked at and tested without a GPU.
  * Deterministic. Used by tests only.
  */
-import type { BenchProgress, BenchReport, BenchRequest } from '../../../src/core/bench';
-import { compactThreshold, parseConfig, type RunConfig } from '../../../src/core/config';
-import type { CellResult, Experiment } from '../../../src/core/experiment/types';
+
+import { compactThreshold, parseConfig, type RunConfig } from '../../../src/core/config/config';
+import type { CellResult, Experiment } from '../../../src/core/experiment/experiment';
 import type { KernelReport } from '../../../src/core/kernels';
+import type { EvalSummary, IterationRecord } from '../../../src/core/metrics/records';
+import type { BenchProgress, BenchReport, BenchRequest } from '../../../src/core/protocol/bench';
 import type {
   CellRequest,
   DeviceReport,
-  EvalSummary,
   FallbackSpeed,
-  IterationRecord,
   Progress,
   RunSummary,
   TrainerApi,
   TrainerEvent,
   TrainerStatus,
   WatchEvent,
-} from '../../../src/core/protocol';
-import { decode, encode, special } from '../../../src/core/tokenizer';
+} from '../../../src/core/protocol/protocol';
+import { decode, encode, special } from '../../../src/core/tokenizer/tokenizer';
 import { fakeBench } from './fake-bench';
 import { fakeCell } from './fake-results';
 

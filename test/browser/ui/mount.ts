@@ -5,7 +5,7 @@ import '../../../src/ui/theme';
 import '../../../src/ui/components';
 import type { NotebookDocument } from '../../../src/notebook/document';
 import { resultsDocument } from '../../../src/notebook/results';
-import { presets } from '../../../src/run/presets';
+import { presets } from '../../../src/run/presets/presets';
 import type { LabApp } from '../../../src/ui/lab-app';
 import '../../../src/ui/lab-app';
 import type { NotebookShelf, SavedNotebook } from '../../../src/ui/services';
