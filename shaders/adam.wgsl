@@ -1,5 +1,6 @@
 // Adam (arXiv 1412.6980) with clipping by the global norm, g' = g * min(1, clip / norm):
-//   m = beta1 m + (1 - beta1) g',  v = beta2 v + (1 - beta2) g'^2,  parameter -= rate (m / c1) / (sqrt(v / c2) + epsilon)
+//   m = beta1 m + (1 - beta1) g',  v = beta2 v + (1 - beta2) g'^2,
+//   parameter -= rate (m / c1) / (sqrt(v / c2) + epsilon)
 // with c1 = 1 - beta1^t, c2 = 1 - beta2^t. Nothing is written when the loss or the gradient is not finite.
 //
 // binding  name         shape     type   access
@@ -9,13 +10,13 @@
 // 3        parameters   [size4]   vec4f  read/write
 // 4        m            [size4]   vec4f  read/write
 // 5        v            [size4]   vec4f  read/write
-// 6        params       40 bytes  -      uniform     u32 at 0 size4, 4 lanes per grid line; f32 at 8 rate / c1, 12 beta1,
-//                                                    16 beta2, 20 1 - beta1, 24 1 - beta2, 28 1 / c2, 32 epsilon, 36 clip
-//                                                    (0: off)
+// 6        params       40 bytes  -      uniform     u32 at 0 size4, 4 lanes per grid line; f32 at 8 rate / c1, 12
+//                                                    beta1, 16 beta2, 20 1 - beta1, 24 1 - beta2, 28 1 / c2, 32
+//                                                    epsilon, 36 clip (0: off)
 //
 // Workgroup: 64 lanes, four floats a lane. Limits: 6 storage buffers.
-// Numerics: float32; the bias corrections come from the host in float64, rounded once. The loss itself is tested too: it can
-// overflow while every token is finite. Oracle: test/oracle/transformer.ts, 1e-5 relative to the step.
+// Numerics: float32; the bias corrections come from the host in float64, rounded once. The loss itself is tested too:
+// it can overflow while every token is finite. Oracle: test/oracle/transformer.ts, 1e-5 relative to the step.
 
 struct Params {
   size4: u32,

@@ -1,10 +1,12 @@
-// Cross-segment GAE, CompactionRL Eq. 13-15, docs/algorithm.md section 3. For token i of a segment, N = trainable tokens
-// after the segment:
-//   A_i = r_i + gamma V_(i+1) - V_i + (gamma lambda) A_(i+1),   advantage_i = (gamma lambda)^N A_i,   target_i = A_i + V_i
+// Cross-segment GAE, CompactionRL Eq. 13-15, docs/algorithm.md section 3. For token i of a segment, N = trainable
+// tokens after the segment:
+//   A_i = r_i + gamma V_(i+1) - V_i + (gamma lambda) A_(i+1),
+//   advantage_i = (gamma lambda)^N A_i,   target_i = A_i + V_i
 //
 // binding  name             shape        type  access
 // 0        values           [P]          f32   read       V of the prefix before each trainable token
-// 1        trainable_start  [R + 1]      u32   read       row r owns tokens trainable_start[r] .. trainable_start[r + 1]
+// 1        trainable_start  [R + 1]      u32   read       row r owns tokens
+//                                                         trainable_start[r] .. trainable_start[r + 1]
 // 2        rollout_start    [N + 1]      u32   read       rollout n owns rows rollout_start[n] .. rollout_start[n + 1]
 // 3        rewards          [N]          f32   read       terminal reward
 // 4        loss_of_trace    [R]          f32   read       c = 1 - gamma lambda, rounded once from float64 by the host
@@ -16,9 +18,9 @@
 // Workgroup: 64 lanes, one rollout a lane, rows and tokens backwards. A rollout is a chain of dependent steps, so lanes
 // over tokens would need a scan with barriers; rollouts are many and short. Limits: 7 storage buffers.
 //
-// Numerics: float32. c is stored instead of gamma lambda because the latter is near 1: its rounding error (2^-25) would be
-// multiplied by the exponent, that of c is relative to a small number. The trace is A - c A; the power is kept as its
-// complement, 1 - x^N, by squaring: nothing cancels, N = 0 gives exactly 1 also at lambda 0, and `pow` is not used.
+// Numerics: float32. c is stored instead of gamma lambda because the latter is near 1: its rounding error (2^-25) would
+// be multiplied by the exponent, that of c is relative to a small number. The trace is A - c A; the power is kept as
+// its complement, 1 - x^N, by squaring: nothing cancels, N = 0 gives exactly 1 also at lambda 0, and `pow` is not used.
 // NaN and infinity pass through. Rows without tokens are skipped and are nobody's last segment.
 // Oracle: test/oracle/advantages.ts, 1e-5 absolute.
 

@@ -1,4 +1,5 @@
-// Gradient of causal attention for keys and values, queries handed round the subgroup: p_i = exp(q_i . k * scale - lse_i), over the queries i >= j of the row,
+// Gradient of causal attention for keys and values, queries handed round the subgroup, over the row's queries i >= j:
+//   p_i = exp(q_i . k * scale - lse_i),
 //   dv = sum p_i do_i,  dk = scale * sum p_i (do_i . v - D_i) q_i.
 //
 // binding  name    shape               type   access
@@ -8,14 +9,14 @@
 // 3        delta   [tokens, heads]     f32    read     D, from attention-query-gradient.wgsl
 // 4        dout    [tokens, d / 4]     vec4f  read     gradient of the attention's output
 // 5        dqkv    [tokens, 3, d / 4]  vec4f  write    the key and value thirds
-// 6        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid line
-//                                                      u32, 16 scale f32
+// 6        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid
+//                                                      line u32, 16 scale f32
 //
-// Written before this text: the directives of subgroups; HEAD_D4, width of a head / 4; LANES of a workgroup; SHARE lanes that load different
-// queries (4 or 8, at most the subgroup's size).
-// Workgroup: LANES lanes, one key a lane, one head a workgroup; a lane sums over queries, so that no atomics are needed, and
-// queries go round as the keys do in attention-subgroup.wgsl. Limits: 6 storage buffers, feature `subgroups`, subgroups of
-// at least SHARE lanes.
+// Written before this text: the directives of subgroups; HEAD_D4, width of a head / 4; LANES of a workgroup; SHARE
+// lanes that load different queries (4 or 8, at most the subgroup's size).
+// Workgroup: LANES lanes, one key a lane, one head a workgroup; a lane sums over queries, so that no atomics are
+// needed, and queries go round as the keys do in attention-subgroup.wgsl. Limits: 6 storage buffers, feature
+// `subgroups`, subgroups of at least SHARE lanes.
 // Numerics: float32, queries in order. NaN passes through, also to the other rows of a subgroup (0 * NaN). Oracle:
 // test/oracle/transformer.ts, 1e-5.
 

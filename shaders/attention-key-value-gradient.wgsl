@@ -1,4 +1,4 @@
-// Gradient of causal attention for keys and values: p_i = exp(q_i . k * scale - lse_i), over the queries i >= j of the row,
+// Gradient of causal attention for keys and values, over the row's queries i >= j: p_i = exp(q_i . k * scale - lse_i),
 //   dv = sum p_i do_i,  dk = scale * sum p_i (do_i . v - D_i) q_i.
 //
 // binding  name    shape               type   access
@@ -8,8 +8,8 @@
 // 3        delta   [tokens, heads]     f32    read     D, from attention-query-gradient.wgsl
 // 4        dout    [tokens, d / 4]     vec4f  read     gradient of the attention's output
 // 5        dqkv    [tokens, 3, d / 4]  vec4f  write    the key and value thirds
-// 6        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid line
-//                                                      u32, 16 scale f32
+// 6        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid
+//                                                      line u32, 16 scale f32
 //
 // Constant written before this text: HEAD_D4, width of a head / 4.
 // Workgroup: 64 lanes, one key a lane, one head a workgroup; a lane sums over queries, so that no atomics are needed.

@@ -1,4 +1,5 @@
-// Gradient of causal attention for queries, keys and values handed round the subgroup: p_j = exp(q . k_j * scale - lse), D = do . o,
+// Gradient of causal attention for queries, keys and values handed round the subgroup:
+//   p_j = exp(q . k_j * scale - lse), D = do . o,
 //   dq = scale * sum over j <= t of p_j (do . v_j - D) k_j.
 //
 // binding  name    shape               type   access
@@ -9,13 +10,13 @@
 // 4        dout    [tokens, d / 4]     vec4f  read     gradient of out
 // 5        dqkv    [tokens, 3, d / 4]  vec4f  write    the query third
 // 6        delta   [tokens, heads]     f32    write    D, for attention-key-value-gradient.wgsl
-// 7        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid line
-//                                                      u32, 16 scale f32
+// 7        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid
+//                                                      line u32, 16 scale f32
 //
-// Written before this text: the directives of subgroups; HEAD_D4, width of a head / 4; LANES of a workgroup; SHARE lanes that load different
-// keys (4 or 8, at most the subgroup's size).
-// Workgroup: LANES lanes, one query a lane, one head a workgroup; keys as in attention-subgroup.wgsl, no atomics. Limits: 7
-// storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
+// Written before this text: the directives of subgroups; HEAD_D4, width of a head / 4; LANES of a workgroup; SHARE
+// lanes that load different keys (4 or 8, at most the subgroup's size).
+// Workgroup: LANES lanes, one query a lane, one head a workgroup; keys as in attention-subgroup.wgsl, no atomics.
+// Limits: 7 storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
 // Numerics: float32, keys in order. NaN passes through, also to the other rows of a subgroup (0 * NaN). Oracle:
 // test/oracle/transformer.ts, 1e-5.
 

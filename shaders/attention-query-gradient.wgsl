@@ -9,8 +9,8 @@
 // 4        dout    [tokens, d / 4]     vec4f  read     gradient of out
 // 5        dqkv    [tokens, 3, d / 4]  vec4f  write    the query third
 // 6        delta   [tokens, heads]     f32    write    D, for attention-key-value-gradient.wgsl
-// 7        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid line
-//                                                      u32, 16 scale f32
+// 7        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid
+//                                                      line u32, 16 scale f32
 //
 // Constant written before this text: HEAD_D4, width of a head / 4.
 // Workgroup: 64 lanes, one query a lane, one head a workgroup; nothing shared, no atomics. Limits: 7 storage buffers.

@@ -1,22 +1,23 @@
-// Causal attention of packed rows, one head, keys and values handed round the subgroup: o_t = sum over j <= t of softmax_j(q_t . k_j * scale) v_j.
-// Keys of token t are the tokens t - position .. t of its own row.
+// Causal attention of packed rows, one head, keys and values handed round the subgroup: o_t = sum over j <= t of
+// softmax_j(q_t . k_j * scale) v_j. Keys of token t are the tokens t - position .. t of its own row.
 //
 // binding  name    shape               type   access
 // 0        records [tokens]            vec4u  read     (token, previous token, position in the row, end of the row)
 // 1        qkv     [tokens, 3, d / 4]  vec4f  read     query, key, value; each head-major
 // 2        out     [tokens, d / 4]     vec4f  write
 // 3        lse     [tokens, heads]     f32    write    log of the sum of exp(scores): kept for the backward pass
-// 4        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid line
-//                                                      u32, 16 scale f32
+// 4        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid
+//                                                      line u32, 16 scale f32
 //
-// Written before this text: the directives of subgroups; HEAD_D4, width of a head / 4; LANES of a workgroup; SHARE lanes that load different
-// keys (4 or 8, at most the subgroup's size).
-// Workgroup: LANES lanes, one query a lane, one head a workgroup. A subgroup walks over the keys of all its queries; each lane
-// loads one of SHARE keys, takes the others from its neighbours, and skips those that are not its own. Software adapters
-// spend their time in loads, lane by lane. Limits: 4 storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
-// Numerics: float32, online softmax, keys in order, rescaled when a larger score comes; a row's result does not depend on
-// the rows around it while they are finite. NaN passes through, also to the other rows of a subgroup (0 * NaN). Oracle:
-// test/oracle/transformer.ts, 1e-5.
+// Written before this text: the directives of subgroups; HEAD_D4, width of a head / 4; LANES of a workgroup; SHARE
+// lanes that load different keys (4 or 8, at most the subgroup's size).
+// Workgroup: LANES lanes, one query a lane, one head a workgroup. A subgroup walks over the keys of all its queries;
+// each lane loads one of SHARE keys, takes the others from its neighbours, and skips those that are not its own.
+// Software adapters spend their time in loads, lane by lane. Limits: 4 storage buffers, feature `subgroups`, subgroups
+// of at least SHARE lanes.
+// Numerics: float32, online softmax, keys in order, rescaled when a larger score comes; a row's result does not depend
+// on the rows around it while they are finite. NaN passes through, also to the other rows of a subgroup (0 * NaN).
+// Oracle: test/oracle/transformer.ts, 1e-5.
 
 struct Params {
   tokens: u32,

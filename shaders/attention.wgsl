@@ -6,13 +6,13 @@
 // 1        qkv     [tokens, 3, d / 4]  vec4f  read     query, key, value; each head-major
 // 2        out     [tokens, d / 4]     vec4f  write
 // 3        lse     [tokens, heads]     f32    write    log of the sum of exp(scores): kept for the backward pass
-// 4        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid line
-//                                                      u32, 16 scale f32
+// 4        params  20 bytes            -      uniform  0 tokens u32, 4 heads u32, 8 d / 4 u32, 12 workgroups per grid
+//                                                      line u32, 16 scale f32
 //
 // Constant written before this text: HEAD_D4, width of a head / 4 (private arrays need a constant size).
 // Workgroup: 64 lanes, one query a lane, one head a workgroup; nothing shared. Limits: 4 storage buffers.
-// Numerics: float32, online softmax, keys in order, rescaled when a larger score comes; a row's result does not depend on
-// the rows around it. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
+// Numerics: float32, online softmax, keys in order, rescaled when a larger score comes; a row's result does not depend
+// on the rows around it. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
 
 struct Params {
   tokens: u32,

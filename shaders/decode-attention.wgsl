@@ -1,5 +1,5 @@
-// decode-attention: o_row = sum over j <= position of softmax_j(q_row . k_j * scale) v_j, keys and values from the cache
-// of the row's slot. The row's own key is in the cache already (decode-cache).
+// decode-attention: o_row = sum over j <= position of softmax_j(q_row . k_j * scale) v_j, keys and values from the
+// cache of the row's slot. The row's own key is in the cache already (decode-cache).
 // Source: src/model/parameters.ts.
 //
 // binding  name     shape                        type   access
@@ -7,8 +7,8 @@
 // 1        qkv      [rows, 3 d / 4]              vec4f  read   the query third; head-major
 // 2        cache    [slots, positions, 2 d / 4]  vec4f  read   key, value of one layer
 // 3        out      [rows, d / 4]                vec4f  write
-// 4        params   24 bytes                     -      uniform  u32 at 0 rows, 4 heads, 8 d / 4, 12 positions, 16 lanes per
-//                                                                grid line; f32 at 20 scale
+// 4        params   24 bytes                     -      uniform  u32 at 0 rows, 4 heads, 8 d / 4, 12 positions, 16
+//                                                                lanes per grid line; f32 at 20 scale
 //
 // Constant written before this text: HEAD_D4, width of a head / 4 (private arrays need a constant size).
 // Workgroup: 64 lanes, one (row, head) a lane, nothing shared. Limits: 4 storage buffers.

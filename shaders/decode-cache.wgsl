@@ -5,7 +5,8 @@
 // 0        records  [rows]                          vec4u  read   (token, previous, position, slot; NONE: skip the row)
 // 1        qkv      [rows, 3 d / 4]                 vec4f  read   query, key, value
 // 2        cache    [slots, positions, 2 d / 4]     vec4f  write  key, value of one layer
-// 3        params   16 bytes                        -      uniform  u32 at 0 rows, 4 d / 4, 8 positions, 12 lanes per grid line
+// 3        params   16 bytes                        -      uniform  u32 at 0 rows, 4 d / 4, 8 positions, 12 lanes per
+//                                                                   grid line
 //
 // Workgroup: 64 lanes, four floats a lane, nothing shared. Limits: 3 storage buffers.
 // Numerics: a copy. Oracle: test/oracle/decode.ts (has no cache), test/gpu/decode.test.ts.

@@ -1,5 +1,5 @@
-// decode-fused-lane: products of decode-fused.wgsl in which every lane reads all weights: 16 of them (a mat4x4, used as four
-// columns) at one address, as the address is checked each time. W is [width, out16], 16 floats an element.
+// decode-fused-lane: products of decode-fused.wgsl in which every lane reads all weights: 16 of them (a mat4x4, used as
+// four columns) at one address, as the address is checked each time. W is [width, out16], 16 floats an element.
 
 @group(0) @binding(1) var<uniform> attention: array<mat4x4<f32>, ATTENTION_SIZE>;
 @group(0) @binding(2) var<uniform> mlp: array<mat4x4<f32>, MLP_SIZE>;

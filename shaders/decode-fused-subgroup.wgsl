@@ -1,6 +1,7 @@
-// decode-fused-subgroup: products of decode-fused.wgsl in which the lanes of a subgroup hand weights round: each loads one of
-// SHARE vectors and takes the others from its neighbours, a shuffle being one instruction where a load is dozens on software
-// adapters. W is [width, out16], 16 floats an element, which is 4 vectors. Written before this text: directives, SHARE.
+// decode-fused-subgroup: products of decode-fused.wgsl in which the lanes of a subgroup hand weights round: each loads
+// one of SHARE vectors and takes the others from its neighbours, a shuffle being one instruction where a load is dozens
+// on software adapters. W is [width, out16], 16 floats an element, which is 4 vectors. Written before this text:
+// directives, SHARE.
 
 @group(0) @binding(1) var<uniform> attention: array<vec4<f32>, 4u * ATTENTION_SIZE>;
 @group(0) @binding(2) var<uniform> mlp: array<vec4<f32>, 4u * MLP_SIZE>;
@@ -21,7 +22,8 @@ fn head_at(i: u32, c: u32) -> vec4<f32> { return head[4u * i + c]; }
 // Control flow around products is the same in a subgroup: its lanes load for each other.
 fn any_lane(condition: bool) -> bool { return subgroupAny(condition); }
 
-// y = bias + h[0..width) · W for the attention weights, from `weight` on. Two inputs at a time: with SHARE 4 each takes a load, with SHARE 8 one load holds both.
+// y = bias + h[0..width) · W for the attention weights, from `weight` on. Two inputs at a time: with SHARE 4 each takes
+// a load, with SHARE 8 one load holds both.
 fn attention_product(weight: u32, bias: u32, width: u32, out16: u32) {
   for (var j = 0u; j < out16; j++) {
     var a0 = attention_at(bias + j, 0u);

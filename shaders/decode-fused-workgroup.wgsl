@@ -1,36 +1,39 @@
-// decode-fused-workgroup: whole decoding, one workgroup = one job: feeds its tokens through the transformer, extends its
-// KV cache, then samples until the stop token or the cap, in one dispatch. The lanes share every matrix product.
+// decode-fused-workgroup: whole decoding, one workgroup = one job: feeds its tokens through the transformer, extends
+// its KV cache, then samples until the stop token or the cap, in one dispatch. The lanes share every matrix product.
 //
 //   x = wte[token] + wpe[position] (+ wte_prev[previous]);  per layer: x += proj(attention(ln_1(x))),
 //   x += mlp_proj(relu(mlp_fc(ln_2(x))));  h = ln_f(x);  logits = h·lm_head + b;  V = h·value_head + b
 //   id = first v with Σ_{w≤v} softmax(logits)_w > u,  u = unit_float(threefry(key, (stream, index))[0])
-// Source: src/model/parameters.ts (model), docs/algorithm.md section 6 (T = 1, full softmax); shaders/threefry.wgsl, whose
-// text comes before this one.
+// Source: src/model/parameters.ts (model), docs/algorithm.md section 6 (T = 1, full softmax); shaders/threefry.wgsl,
+// whose text comes before this one, and decode-fused-workgroup-attention.wgsl, whose text comes after it.
 //
 // binding  name        shape                                  type   access
 // 0        parameters  the flat parameters                    vec4f  read
 // 1        cache       [layers, slots, 2, positions · d/4]    vec4f  read/write  keys as [d/4, positions], values as
 //                                                                                [positions, d/4]: neighbouring lanes
 //                                                                                read neighbouring addresses of both
-// 2        jobs        [jobs, 12]                             u32    read        slot, start, feed_at, feed_count, previous,
-//                                                                                stop, cap, 0, stream, index, 0, 0; then all
-//                                                                                fed token ids, feed_at is an index here
-// 3        out         [jobs, out_stride]                     vec4u  read/write  entry 0 = (next token, previous, sampled
-//                                                                                count n, done), entry 1 + i = (id, log-prob
-//                                                                                bits, value bits, 0) of sample i
-// 4        params      224 bytes                              -      uniform     in the order of struct Params; names in 4 and
-//                                                                                offsets into parameters count vec4, those
-//                                                                                of a block from its start
+// 2        jobs        [jobs, 12]                             u32    read        slot, start, feed_at, feed_count,
+//                                                                                previous, stop, cap, 0, stream, index,
+//                                                                                0, 0; then all fed token ids, feed_at
+//                                                                                is an index here
+// 3        out         [jobs, out_stride]                     vec4u  read/write  entry 0 = (next token, previous,
+//                                                                                sampled count n, done), entry 1 + i =
+//                                                                                (id, log-prob bits, value bits, 0) of
+//                                                                                sample i
+// 4        params      224 bytes                              -      uniform     in the order of struct Params; names
+//                                                                                in 4 and offsets into parameters count
+//                                                                                vec4, those of a block from its start
 // Overrides: LANES, and the lengths of the workgroup arrays.
 //
-// Workgroup: LANES (64 or 256) lanes on one job. Activations are in workgroup memory (at most 16 KiB, which every device
-// has); W is [in, out], so neighbouring lanes take neighbouring outputs and read neighbouring weights. Where a product has
-// fewer outputs than lanes, the lanes split the inputs too. For hardware: about 20 barriers a layer, which software adapters
-// are slow at. Steps step_begin <= step < step_end run; the state survives in out. Limits: 4 storage buffers, 256 lanes.
-// Numerics: float32. Sums over inputs and positions go by fixed parts, the parts are added in order; softmax is online over
-// tiles of positions counted from 0; the CDF adds blocks of ids in order, so it rounds differently from sample.wgsl. All
-// orders depend on the shape alone: a result depends neither on the other jobs nor on how steps are cut into submits. NaN
-// logits fall through to the last id with a NaN log-prob.
+// Workgroup: LANES (64 or 256) lanes on one job. Activations are in workgroup memory (at most 16 KiB, which every
+// device has); W is [in, out], so neighbouring lanes take neighbouring outputs and read neighbouring weights. Where a
+// product has fewer outputs than lanes, the lanes split the inputs too. For hardware: about 20 barriers a layer, which
+// software adapters are slow at. Steps step_begin <= step < step_end run; the state survives in out. Limits: 4 storage
+// buffers, 256 lanes.
+// Numerics: float32. Sums over inputs and positions go by fixed parts, the parts are added in order; softmax is online
+// over tiles of positions counted from 0; the CDF adds blocks of ids in order, so it rounds differently from
+// sample.wgsl. All orders depend on the shape alone: a result depends neither on the other jobs nor on how steps are
+// cut into submits. NaN logits fall through to the last id with a NaN log-prob.
 // Oracle: test/oracle/decode.ts (float64, no cache); log-probs and values within 1e-4 (test/gpu/decode.test.ts).
 
 override LANES: u32;
@@ -53,7 +56,8 @@ struct Params {
   f4: u32, v4: u32, tile: u32, epsilon: f32,
   scale: f32, has_previous: u32, wte_previous: u32, wpe: u32,
   blocks: u32, block_stride: u32, value_weight: u32, value_bias: u32,
-  // (weight, bias) of ln_1, ln_2, ln_f; (weight, bias, inputs / 4, outputs / 4) of qkv, proj, mlp fc, mlp proj, lm_head.
+  // (weight, bias) of ln_1, ln_2, ln_f; (weight, bias, inputs / 4, outputs / 4) of qkv, proj, mlp fc, mlp proj,
+  // lm_head.
   norms: array<vec4u, 3>,
   products: array<vec4u, 5>,
 }
@@ -143,99 +147,9 @@ fn product(weight: u32, bias: u32, in4: u32, out4: u32, to_x: bool, lane: u32) {
   workgroupBarrier();
 }
 
-// Writes key and value of this position, then h = causal attention of y's query over positions 0 … position.
-fn attend(layer: u32, slot: u32, position: u32, lane: u32) {
-  let d4 = params.d4;
-  let tile = params.tile;
-  let head_d4 = d4 / params.heads;
-  let keys = (layer * params.slots + slot) * params.positions * 2u * d4;
-  let values = keys + params.positions * d4;
-  if (lane < d4) {
-    cache[keys + lane * params.positions + position] = y[d4 + lane];
-    cache[values + position * d4 + lane] = y[2u * d4 + lane];
-  }
-  storageBarrier();
-  // Softmax: so many lanes a head. Sum of values: a lane has four columns, and every parts-th position.
-  let head_lanes = LANES / params.heads;
-  let head = lane / head_lanes;
-  let index = lane % head_lanes;
-  let in_head = head < params.heads;
-  let parts = LANES / d4;
-  let part = lane / d4;
-  let column = lane % d4;
-  var top = LOWEST;
-  var total = 0.0;
-  var sum = vec4f();
-  for (var first = 0u; first <= position; first += tile) {
-    let count = min(tile, position + 1u - first);
-    for (var i = lane; i < params.heads * count; i += LANES) {
-      let query = (i / count) * head_d4;
-      var at = keys + query * params.positions + first + i % count;
-      var score = 0.0;
-      for (var c = 0u; c < head_d4; c++) {
-        score += dot(y[query + c], cache[at]);
-        at += params.positions;
-      }
-      scores[(i / count) * tile + i % count] = score * params.scale;
-    }
-    workgroupBarrier();
-    var largest = LOWEST;
-    if (in_head) {
-      for (var t = index; t < count; t += head_lanes) {
-        largest = max(largest, scores[head * tile + t]);
-      }
-    }
-    maxima[lane] = largest;
-    workgroupBarrier();
-    if (in_head) {
-      let before = top;
-      for (var i = 0u; i < head_lanes; i++) {
-        top = max(top, maxima[head * head_lanes + i]);
-      }
-      let factor = exp(before - top);
-      total *= factor;
-      var exps = 0.0;
-      for (var t = index; t < count; t += head_lanes) {
-        let e = exp(scores[head * tile + t] - top);
-        scores[head * tile + t] = e;
-        exps += e;
-      }
-      sums[lane] = exps;
-      if (index == 0u) {
-        head_factors[head] = factor;
-      }
-    }
-    workgroupBarrier();
-    if (in_head) {
-      for (var i = 0u; i < head_lanes; i++) {
-        total += sums[head * head_lanes + i];
-      }
-    }
-    if (part < parts) {
-      let source = column / head_d4;
-      sum *= head_factors[source];
-      for (var t = part; t < count; t += parts) {
-        sum = fma(vec4f(scores[source * tile + t]), cache[values + (first + t) * d4 + column], sum);
-      }
-    }
-    workgroupBarrier();
-  }
-  if (in_head && index == 0u) {
-    head_factors[head] = total;
-  }
-  partials[lane] = sum;
-  workgroupBarrier();
-  if (lane < d4) {
-    for (var p = 1u; p < parts; p++) {
-      sum += partials[p * d4 + lane];
-    }
-    h[lane] = sum / head_factors[lane / head_d4];
-  }
-}
-
-// One product and what prepares its input: 0 qkv, 1 attention and projection, 2 MLP hidden, 3 MLP output, 4 logits (into y).
-// Returns the value after kind 4, on lane 0. The kinds share their code, so that each part stands in the text once: it is
-// inlined where it is called, and a software adapter compiles for seconds.
+// One product and what prepares its input: 0 qkv, 1 attention and projection, 2 MLP hidden, 3 MLP output, 4 logits
+// (into y). Returns the value after kind 4, on lane 0. The kinds share their code, so that each part stands in the text
+// once: it is inlined where it is called, and a software adapter compiles for seconds.
 fn stage(kind: u32, layer: u32, slot: u32, position: u32, lane: u32) -> f32 {
   let at = select(params.blocks + layer * params.block_stride, 0u, kind == 4u);
   var value = 0.0;

@@ -4,31 +4,33 @@
 //   x = wte[token] + wpe[position] (+ wte_prev[previous]);  per layer: x += proj(attention(ln_1(x))),
 //   x += mlp_proj(relu(mlp_fc(ln_2(x))));  h = ln_f(x);  logits = h·lm_head + b;  V = h·value_head + b
 //   id = first v with Σ_{w≤v} softmax(logits)_w > u,  u = unit_float(threefry(key, (stream, index))[0])
-// Source: src/model/parameters.ts (model), docs/algorithm.md section 6 (T = 1, full softmax), shaders/threefry.wgsl (draws).
+// Source: src/model/parameters.ts (model), docs/algorithm.md section 6 (T = 1, full softmax), shaders/threefry.wgsl
+// (draws).
 //
 // Bindings (group 0). Written before this text: sizes of private arrays, offsets of the weights in 16 floats
 // (src/gpu/kernels/decode-fused.ts); and decode-fused-lane.wgsl or decode-fused-subgroup.wgsl with bindings 1 to 3, the
 // private arrays and the products.
-//   0 embeddings  [vec4]  f32  wte [V, d], wte_prev [V, d] if any, wpe [positions, d]: the flat parameters' start   read
-//   1 attention   f32         per layer ln_1, attn.qkv, attn.proj; at most 64 KiB, as the next two                 uniform
-//   2 mlp         f32         per layer ln_2, mlp.fc, mlp.proj                                                     uniform
-//   3 head        f32         ln_f, lm_head, value_head                                                            uniform
-//   4 cache       [layer, position, key d/4 ++ value d/4, slot] vec4 f32                                            read/write
-//   5 jobs        [jobs, 12] u32: slot, start, feed_at, feed_count, previous, stop, cap, idle, stream, index, 0, 0;
-//                 then all fed token ids; feed_at is an index into this array                                       read
-//   6 out         [jobs, out_stride] vec4 u32: entry 0 = (next token, previous, sampled count n, done),
-//                 entry 1 + i = (id, log-prob bits, value bits, 0) of sample i                                      write
-//   7 params
-// Params (bytes): 0 jobs, 4 step_begin, 8 step_end, 12 slots, 16 positions, 20 out_stride, 24 key0, 28 key1,
-//   32 layers, 36 heads, 40 d4, 44 f4, 48 v4 (d, mlp, vocabulary / 4), 52 epsilon f32, 56 scale f32 = 1/sqrt(head width)
+//   0 embeddings  read        [vec4] f32: wte [V, d], wte_prev [V, d] if any, wpe [positions, d]: where the flat
+//                             parameters begin
+//   1 attention   uniform     f32: per layer ln_1, attn.qkv, attn.proj; at most 64 KiB, as the next two
+//   2 mlp         uniform     f32: per layer ln_2, mlp.fc, mlp.proj
+//   3 head        uniform     f32: ln_f, lm_head, value_head
+//   4 cache       read/write  [layer, position, key d/4 ++ value d/4, slot] vec4 f32
+//   5 jobs        read        [jobs, 12] u32: slot, start, feed_at, feed_count, previous, stop, cap, idle, stream,
+//                             index, 0, 0; then all fed token ids; feed_at is an index into this array
+//   6 out         write       [jobs, out_stride] vec4 u32: entry 0 = (next token, previous, sampled count n, done),
+//                             entry 1 + i = (id, log-prob bits, value bits, 0) of sample i
+//   7 params      uniform     see struct Params
+// Params (bytes): 0 jobs, 4 step_begin, 8 step_end, 12 slots, 16 positions, 20 out_stride, 24 key0, 28 key1, 32 layers,
+//   36 heads, 40 d4, 44 f4, 48 v4 (d, mlp, vocabulary / 4), 52 epsilon f32, 56 scale f32 = 1/sqrt(head width)
 // Workgroup: WORKGROUP lanes, one job each, no barriers, no shared memory. Small groups spread 64 jobs over all cores.
 //   A job idles `idle` steps so that the lanes of a group leave the prefill together (the head is then never computed
 //   for a single lane). Steps step_begin ≤ step < step_end run; the state survives in out, so one submit stays short.
 // Numerics: float32; sums in index order; online softmax over positions in order; cumulative probability in id order.
 //   A lane never reads what another wrote: a result does not depend on the other jobs. NaN logits fall through to
 //   the last id with a NaN log-prob. No trip count is a constant except the head width: drivers unroll constant loops,
-//   and the first dispatch then takes up to a minute on software adapters. Products keep 16 outputs in registers, as each
-//   read of a private array costs a software adapter a gather: all widths are multiples of 16.
+//   and the first dispatch then takes up to a minute on software adapters. Products keep 16 outputs in registers, as
+//   each read of a private array costs a software adapter a gather: all widths are multiples of 16.
 // Oracle: test/oracle/decode.ts (float64, no cache); log-probs and values within 1e-4 (test/gpu/decode.test.ts).
 
 struct Params {

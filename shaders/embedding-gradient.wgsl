@@ -1,4 +1,5 @@
-// Gradient of an embedding table: gradient[v] += sum of dx over the tokens that read row v (token, previous token or position).
+// Gradient of an embedding table: gradient[v] += sum of dx over the tokens that read row v (token, previous token or
+// position).
 //
 // binding  name      shape          type   access
 // 0        start     [entries + 1]  u32    read        entry v owns order[start[v] .. start[v + 1])
@@ -7,9 +8,10 @@
 // 3        gradient  [entries, d/4] vec4f  read/write
 // 4        params    12 bytes       -      uniform     u32 at 0 entries, 4 d / 4, 8 lanes per grid line
 //
-// Workgroup: 64 lanes, four floats of one entry a lane. The host sorts the tokens, so that no atomics are needed and the
-// order is fixed. Limits: 4 storage buffers.
-// Numerics: float32, tokens in order, their sum added once. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
+// Workgroup: 64 lanes, four floats of one entry a lane. The host sorts the tokens, so that no atomics are needed and
+// the order is fixed. Limits: 4 storage buffers.
+// Numerics: float32, tokens in order, their sum added once. NaN passes through. Oracle: test/oracle/transformer.ts,
+// 1e-5.
 
 struct Params {
   entries: u32,

@@ -6,7 +6,8 @@
 // 2        wte_prev  [vocabulary, d / 4]    vec4f  read     any array when the flag is off
 // 3        wpe       [positions, d / 4]     vec4f  read
 // 4        x         [rows, d / 4]          vec4f  write
-// 5        params    16 bytes               -      uniform  u32 at 0 rows, 4 d / 4, 8 flag previous token, 12 lanes per grid line
+// 5        params    16 bytes               -      uniform  u32 at 0 rows, 4 d / 4, 8 flag previous token, 12 lanes per
+//                                                           grid line
 //
 // Workgroup: 64 lanes, four floats a lane; nothing shared. Limits: 5 storage buffers.
 // Numerics: float32, (wte + wpe) + wte_prev. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-6.

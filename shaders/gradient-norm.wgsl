@@ -6,10 +6,10 @@
 // 2        record    [4]       bits   write       norm f32, norm squared f32, not finite u32 (0 or 1), unused
 // 3        params    12 bytes  -      uniform     u32 at 0 size4, 4 lanes (a multiple of 64), 8 phase
 //
-// Workgroup: 64 lanes. Phase 0: lane k adds the vec4 k, k + lanes, ... Phase 1: one lane adds the partials in order. Two
-// dispatches instead of a barrier: software adapters are slow at barriers. Limits: 3 storage buffers.
-// Numerics: float32; not finite is found in the bits, because float comparisons with NaN may be optimised away. A square
-// that overflows counts as not finite. Oracle: test/oracle/transformer.ts, 1e-5 relative.
+// Workgroup: 64 lanes. Phase 0: lane k adds the vec4 k, k + lanes, ... Phase 1: one lane adds the partials in order.
+// Two dispatches instead of a barrier: software adapters are slow at barriers. Limits: 3 storage buffers.
+// Numerics: float32; not finite is found in the bits, because float comparisons with NaN may be optimised away. A
+// square that overflows counts as not finite. Oracle: test/oracle/transformer.ts, 1e-5 relative.
 
 struct Params {
   size4: u32,

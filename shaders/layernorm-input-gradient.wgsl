@@ -11,7 +11,8 @@
 //                                                    (0: write dx without reading it)
 //
 // Workgroup: 64 lanes, one row a lane; nothing shared. Limits: 5 storage buffers.
-// Numerics: float32, features in order, four interleaved sums. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
+// Numerics: float32, features in order, four interleaved sums. NaN passes through. Oracle: test/oracle/transformer.ts,
+// 1e-5.
 
 struct Params {
   rows: u32,

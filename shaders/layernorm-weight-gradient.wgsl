@@ -1,13 +1,13 @@
-// Gradient of layer norm's weight and bias over one chunk of rows: dweight = sum dy z, dbias = sum dy, z = (x - mean) * inverse.
-// Chunks are added by reduce-partials.wgsl in chunk order.
+// Gradient of layer norm's weight and bias over one chunk of rows: dweight = sum dy z, dbias = sum dy, z = (x - mean) *
+// inverse. Chunks are added by reduce-partials.wgsl in chunk order.
 //
 // binding  name      shape              type   access
 // 0        x         [rows, d / 4]      vec4f  read
 // 1        stats     [rows]             vec2f  read     mean, inverse
 // 2        dy        [rows, d / 4]      vec4f  read
 // 3        partials  [chunks, 2, d / 4] vec4f  write    dweight, dbias
-// 4        params    20 bytes           -      uniform  u32 at 0 rows, 4 rows of a chunk, 8 chunks, 12 d / 4, 16 lanes per
-//                                                       grid line
+// 4        params    20 bytes           -      uniform  u32 at 0 rows, 4 rows of a chunk, 8 chunks, 12 d / 4, 16 lanes
+//                                                       per grid line
 //
 // Workgroup: 64 lanes, four features of one chunk a lane; nothing shared. Limits: 4 storage buffers.
 // Numerics: float32, rows in order. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.

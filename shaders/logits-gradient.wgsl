@@ -8,8 +8,8 @@
 // 3        entropy       [>= first + count]       f32    read     H, nats
 // 4        grad_logp     [>= first + count]       f32    read     dL/dlogp
 // 5        grad_entropy  [>= first + count]       f32    read     dL/dH
-// 6        params        16 bytes                 -      uniform  u32 at 0 count, 4 first, 8 vocabulary / 4, 12 lanes per grid
-//                                                                 line
+// 6        params        16 bytes                 -      uniform  u32 at 0 count, 4 first, 8 vocabulary / 4, 12 lanes
+//                                                                 per grid line
 //
 // Workgroup: 64 lanes, four tokens of a row a lane; nothing shared. Limits: 6 storage buffers.
 // Numerics: float32. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.

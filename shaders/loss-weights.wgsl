@@ -3,8 +3,10 @@
 //   token 1/|M| | segment 1/(segments n_s) | rollout 1/(rollouts n_rollout) | split 1/n_kind;  0 for a token left out
 //
 // binding  name    shape        type  access
-// 0        rows    [3 R + 1]    u32   read        kind (0 execution, 1 summary), rollout number, trainable_start [R + 1]
-// 1        counts  [64, 6]      u32   read/write  per lane: policy tokens, segments, rollouts, execution, summary, unused
+// 0        rows    [3 R + 1]    u32   read        kind (0 execution, 1 summary), rollout number, trainable_start [R +
+//                                                 1]
+// 1        counts  [64, 6]      u32   read/write  per lane: policy tokens, segments, rollouts, execution, summary,
+//                                                 unused
 // 2        planes  [7, P]       f32   write       planes 5 (policy weight) and 6 (value weight) of the step's planes
 // 3        params  32 bytes     -     uniform     0 rows R u32, 4 tokens P u32, 8 norm u32, 12 train_summary u32,
 //                                                 16 phase u32, 20 lanes per grid line u32

@@ -1,13 +1,13 @@
-// Gradient of a matmul's input, the weights handed round the subgroup: dx = dy W^T, or dx += dy W^T, or zeroed where the
-// relu before it was off. W is [in, out], row-major.
+// Gradient of a matmul's input, the weights handed round the subgroup: dx = dy W^T, or dx += dy W^T, or zeroed where
+// the relu before it was off. W is [in, out], row-major.
 //
 // binding  name    shape       type   access
 // 0        dy      [rows, m4]  vec4f  read
 // 1        w       [4 k4, m4]  vec4f  read
 // 2        mask    [rows, k4]  vec4f  read        output of the relu; read with flag 2, any array otherwise
 // 3        dx      [rows, k4]  vec4f  read/write  read with flag 1
-// 4        params  24 bytes    -      uniform     u32 at 0 rows, 4 k4, 8 m4, 12 flags (1 accumulate, 2 mask), 16 feature
-//                                                 tiles, 20 workgroups per grid line
+// 4        params  24 bytes    -      uniform     u32 at 0 rows, 4 k4, 8 m4, 12 flags (1 accumulate, 2 mask), 16
+//                                                 feature tiles, 20 workgroups per grid line
 //
 // Written before this text: directives, LANES and SHARE, as in matmul-subgroup.wgsl.
 // Workgroup: LANES lanes; a lane computes 4 rows x 16 input features, all lanes the same features. Limits: 4 storage

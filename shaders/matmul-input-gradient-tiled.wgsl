@@ -1,17 +1,17 @@
-// Gradient of a matmul's input in tiles of workgroup memory: dx = dy W^T, or dx += dy W^T, or zeroed where the relu before it
-// was off. W is [in, out].
+// Gradient of a matmul's input in tiles of workgroup memory: dx = dy W^T, or dx += dy W^T, or zeroed where the relu
+// before it was off. W is [in, out].
 //
 // binding  name    shape       type   access
 // 0        dy      [rows, m4]  vec4f  read
 // 1        w       [4 k4, m4]  vec4f  read        starts at the matrix
 // 2        mask    [rows, k4]  vec4f  read        output of the relu; read with flag 2, any array otherwise
 // 3        dx      [rows, k4]  vec4f  read/write  read with flag 1
-// 4        params  24 bytes    -      uniform     u32 at 0 rows, 4 k4, 8 m4, 12 flags (1 accumulate, 2 mask), 16 feature tiles,
-//                                                 20 workgroups per grid line
+// 4        params  24 bytes    -      uniform     u32 at 0 rows, 4 k4, 8 m4, 12 flags (1 accumulate, 2 mask), 16
+//                                                 feature tiles, 20 workgroups per grid line
 //
-// Workgroup: 256 lanes compute 64 rows x 64 input features, a lane 4 x 4 of them, going over the output features 16 at a
-// time, as in matmul-tiled.wgsl. W comes in runs of 64 bytes and is kept as rows of W: a result is a dot product of four
-// output features with each of four rows. Limits: 4 storage buffers, 256 lanes, 9.25 KiB of workgroup memory.
+// Workgroup: 256 lanes compute 64 rows x 64 input features, a lane 4 x 4 of them, going over the output features 16 at
+// a time, as in matmul-tiled.wgsl. W comes in runs of 64 bytes and is kept as rows of W: a result is a dot product of
+// four output features with each of four rows. Limits: 4 storage buffers, 256 lanes, 9.25 KiB of workgroup memory.
 // Numerics: float32, output features in order, four at a time. NaN passes through, unless the mask removes it. Oracle:
 // test/oracle/kernels.ts, test/gpu/kernels-matmul.test.ts, 3e-7 an output feature.
 

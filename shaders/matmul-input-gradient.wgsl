@@ -1,4 +1,5 @@
-// Gradient of a matmul's input: dx = dy W^T, or dx += dy W^T, or zeroed where the relu before it was off. W is [in, out].
+// Gradient of a matmul's input: dx = dy W^T, or dx += dy W^T, or zeroed where the relu before it was off. W is [in,
+// out].
 //
 // binding  name    shape             type   access
 // 0        dy      [rows, m4]        vec4f  read
@@ -6,8 +7,8 @@
 // 2        mask    [rows, x_stride]  vec4f  read        output of the relu; read with flag 2, any array otherwise
 // 3        dx      [rows, x_stride]  vec4f  read/write  columns x_offset .. x_offset + k4; read with flag 1
 // 4        params  36 bytes          -      uniform     u32 at 0 rows, 4 x_stride, 8 x_offset, 12 k4, 16 m4, 20 w_base,
-//                                                       24 flags (1 accumulate, 2 mask), 28 feature tiles, 32 workgroups
-//                                                       per grid line; strides in vec4
+//                                                       24 flags (1 accumulate, 2 mask), 28 feature tiles, 32
+//                                                       workgroups per grid line; strides in vec4
 //
 // Workgroup: 32 lanes; a lane computes 4 rows x 8 input features, all lanes of a workgroup the same features, as in
 // matmul.wgsl. Limits: 3 storage buffers, 64 KiB uniform binding.

@@ -6,18 +6,18 @@
 // 2        bias      [m4]        vec4f  read
 // 3        residual  [rows, m4]  vec4f  read     read with flag 1; any array otherwise
 // 4        y         [rows, m4]  vec4f  write
-// 5        params    24 bytes    -      uniform  u32 at 0 rows, 4 k4, 8 m4, 12 flags (1 residual, 2 relu), 16 column tiles,
-//                                                20 workgroups per grid line
+// 5        params    24 bytes    -      uniform  u32 at 0 rows, 4 k4, 8 m4, 12 flags (1 residual, 2 relu), 16 column
+//                                                tiles, 20 workgroups per grid line
 //
-// Written before this text: the directives of subgroups; LANES of a workgroup, SHARE lanes that load different weights (4
-// or 8, at most the subgroup's size; the other lanes load the same again).
+// Written before this text: the directives of subgroups; LANES of a workgroup, SHARE lanes that load different weights
+// (4 or 8, at most the subgroup's size; the other lanes load the same again).
 // Workgroup: LANES lanes; a lane computes 4 rows x 16 columns in registers, all lanes the same columns. Of a step's 16
-// weight vectors each lane loads 16 / SHARE, and the rest comes from its neighbours. Software adapters spend their time in
-// loads, lane by lane; a shuffle is one instruction: 1.7 times the rate of matmul.wgsl (docs/performance.md). Limits: 5
-// storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
-// Numerics: float32, input features in order, four at a time (a sum waits in memory, not in registers); a row's result does
-// not depend on the rows around it. NaN passes through, also through relu, which keeps what is not below zero. Oracle:
-// test/oracle/transformer.ts, 1e-5 relative to the sum of absolute products.
+// weight vectors each lane loads 16 / SHARE, and the rest comes from its neighbours. Software adapters spend their time
+// in loads, lane by lane; a shuffle is one instruction: 1.7 times the rate of matmul.wgsl (docs/performance.md).
+// Limits: 5 storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
+// Numerics: float32, input features in order, four at a time (a sum waits in memory, not in registers); a row's result
+// does not depend on the rows around it. NaN passes through, also through relu, which keeps what is not below zero.
+// Oracle: test/oracle/transformer.ts, 1e-5 relative to the sum of absolute products.
 
 struct Params {
   rows: u32,
@@ -61,7 +61,8 @@ fn main(
   let tile = group.x + group.y * params.grid_width;
   let first_row = ((tile / params.column_tiles) * LANES + lane.x) * 4u;
   let column = (tile % params.column_tiles) * COLUMNS;
-  // No lane leaves early: all of them hold weights. Rows and columns beyond the end are computed on the last and not stored.
+  // No lane leaves early: all of them hold weights. Rows and columns beyond the end are computed on the last and not
+  // stored.
   let last = params.rows - 1u;
   var x0 = min(first_row, last) * params.k4;
   var x1 = min(first_row + 1u, last) * params.k4;

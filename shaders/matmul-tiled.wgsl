@@ -10,12 +10,12 @@
 //                                                   tiles, 20 workgroups per grid line
 //
 // Workgroup: 256 lanes compute a tile of 64 rows x 64 columns, a lane 4 x 4 of it in registers. They go over the input
-// features 16 at a time: each lane brings one vec4 of x and one of W into workgroup memory (8 KiB), then reads 8 vec4 for 64
-// multiply-adds; the next vec4s are on their way meanwhile. For hardware: every value is read from storage once a tile, in
-// runs of 64 (x) and 256 (W) bytes. Software adapters are slow at barriers: matmul.wgsl is for them. Limits: 5 storage
-// buffers, 256 lanes.
-// Numerics: float32, input features in order, a fused multiply-add each; a row's result does not depend on the rows around
-// it. NaN passes through, also through relu, which keeps what is not below zero. Oracle: test/oracle/kernels.ts,
+// features 16 at a time: each lane brings one vec4 of x and one of W into workgroup memory (8 KiB), then reads 8 vec4
+// for 64 multiply-adds; the next vec4s are on their way meanwhile. For hardware: every value is read from storage once
+// a tile, in runs of 64 (x) and 256 (W) bytes. Software adapters are slow at barriers: matmul.wgsl is for them. Limits:
+// 5 storage buffers, 256 lanes.
+// Numerics: float32, input features in order, a fused multiply-add each; a row's result does not depend on the rows
+// around it. NaN passes through, also through relu, which keeps what is not below zero. Oracle: test/oracle/kernels.ts,
 // test/gpu/kernels-matmul.test.ts, 3e-7 an input feature.
 
 struct Params {

@@ -9,8 +9,8 @@
 //                                                             20 column tiles, 24 workgroups per grid line
 //
 // Written before this text: directives, LANES and SHARE, as in matmul-subgroup.wgsl.
-// Workgroup: LANES lanes; a lane computes 4 inputs x 32 outputs of one chunk, all lanes the same outputs and chunk. Limits:
-// 3 storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
+// Workgroup: LANES lanes; a lane computes 4 inputs x 32 outputs of one chunk, all lanes the same outputs and chunk.
+// Limits: 3 storage buffers, feature `subgroups`, subgroups of at least SHARE lanes.
 // Numerics: float32, rows in order. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5 relative to the sum of
 // absolute products.
 
@@ -171,8 +171,8 @@ fn main(
     a17 = a27;
     a27 = a37;
   }
-  // The lanes of the first input tile hold the sums of dy by column: lane `share` of a subgroup those of its columns. Several
-  // subgroups of a workgroup write the same.
+  // The lanes of the first input tile hold the sums of dy by column: lane `share` of a subgroup those of its columns.
+  // Several subgroups of a workgroup write the same.
   if ((tile % tiles) / params.column_tiles == 0u && subgroup_lane < SHARE) {
     for (var i = 0u; i < LOADS; i++) {
       let at = column + i * SHARE + share;

@@ -1,18 +1,20 @@
-// Gradient of a matmul's weights and bias over one chunk of rows, in tiles of workgroup memory: dW = x^T dy, db = sum of dy.
-// Chunks are added by reduce-partials.wgsl in chunk order.
+// Gradient of a matmul's weights and bias over one chunk of rows, in tiles of workgroup memory: dW = x^T dy, db = sum
+// of dy. Chunks are added by reduce-partials.wgsl in chunk order.
 //
 // binding  name      shape                    type   access
 // 0        x         [rows, k4]               vec4f  read
 // 1        dy        [rows, m4]               vec4f  read
 // 2        partials  [chunks, 4 k4 + 1, m4]   vec4f  write    a chunk's dW [in, out], then its db
 // 3        params    32 bytes                 -      uniform  u32 at 0 rows, 4 rows of a chunk, 8 chunks, 12 k4, 16 m4,
-//                                                             20 input tiles, 24 column tiles, 28 workgroups per grid line
+//                                                             20 input tiles, 24 column tiles, 28 workgroups per grid
+//                                                             line
 //
-// Workgroup: 256 lanes compute 64 inputs x 64 outputs of one chunk, a lane 4 x 4 of them in registers, going over the rows 16
-// at a time: each lane brings one vec4 of x and one of dy into workgroup memory (8 KiB), all in runs of 256 bytes, then
-// reads two vec4 for 16 multiply-adds. For hardware, as matmul-tiled.wgsl. Limits: 3 storage buffers, 256 lanes.
-// Numerics: float32, rows in order. NaN passes through. Oracle: test/oracle/kernels.ts, test/gpu/kernels-matmul.test.ts,
-// 3e-7 a row.
+// Workgroup: 256 lanes compute 64 inputs x 64 outputs of one chunk, a lane 4 x 4 of them in registers, going over the
+// rows 16 at a time: each lane brings one vec4 of x and one of dy into workgroup memory (8 KiB), all in runs of 256
+// bytes, then reads two vec4 for 16 multiply-adds. For hardware, as matmul-tiled.wgsl. Limits: 3 storage buffers, 256
+// lanes.
+// Numerics: float32, rows in order. NaN passes through. Oracle: test/oracle/kernels.ts,
+// test/gpu/kernels-matmul.test.ts, 3e-7 a row.
 
 struct Params {
   rows: u32,

@@ -2,21 +2,22 @@
 //
 // binding  name      shape             type   access
 // 0        x         [rows, x_stride]  vec4f  read        columns x_offset .. x_offset + k4 are used
-// 1        w         [4 k4, m4]        vec4f  uniform     a window of 4,096 vec4 (64 KiB) that holds them from w_base on
+// 1        w         [4 k4, m4]        vec4f  uniform     a window of 4,096 vec4 (64 KiB) that holds them from w_base
+//                                                         on
 // 2        bias      [m4]              vec4f  read        read with flag 1
 // 3        residual  [rows, m4]        vec4f  read        read with flag 2; any array otherwise
 // 4        y         [rows, m4]        vec4f  read/write  read with flag 4
-// 5        params    40 bytes          -      uniform     u32 at 0 rows, 4 x_stride, 8 x_offset, 12 k4, 16 m4, 20 w_base,
-//                                                         24 flags (1 bias, 2 residual, 4 accumulate, 8 relu), 28 column
-//                                                         tiles, 32 workgroups per grid line; strides in vec4
+// 5        params    40 bytes          -      uniform     u32 at 0 rows, 4 x_stride, 8 x_offset, 12 k4, 16 m4, 20
+//                                                         w_base, 24 flags (1 bias, 2 residual, 4 accumulate, 8 relu),
+//                                                         28 column tiles, 32 workgroups per grid line; strides in vec4
 //
 // Workgroup: 32 lanes; a lane computes a tile of 4 rows x 8 columns in registers, all lanes of a workgroup the same
-// columns, so that every weight is read at one address. Software adapters are slow at workgroup memory and barriers, and
-// read weights 1.2-1.4 times faster from uniform buffers, whose bindings end at 64 KiB: larger matrices come as several
-// dispatches that accumulate. Limits: 4 storage buffers, 64 KiB uniform binding.
+// columns, so that every weight is read at one address. Software adapters are slow at workgroup memory and barriers,
+// and read weights 1.2-1.4 times faster from uniform buffers, whose bindings end at 64 KiB: larger matrices come as
+// several dispatches that accumulate. Limits: 4 storage buffers, 64 KiB uniform binding.
 // Numerics: float32, input features in order; a row's result does not depend on the rows around it. NaN passes through,
-// also through relu, which keeps what is not below zero. Oracle: test/oracle/transformer.ts, 1e-5 relative to the sum of
-// absolute products.
+// also through relu, which keeps what is not below zero. Oracle: test/oracle/transformer.ts, 1e-5 relative to the sum
+// of absolute products.
 
 struct Params {
   rows: u32,

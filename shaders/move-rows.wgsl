@@ -5,8 +5,8 @@
 // 0        index   [>= first + count]   u32    read     hidden row of each trainable token; no row occurs twice
 // 1        from    [.., d / 4]          vec4f  read     hidden (gather) or packed (scatter)
 // 2        to      [.., d / 4]          vec4f  write    packed (gather) or hidden (scatter)
-// 3        params  20 bytes             -      uniform  u32 at 0 count, 4 first, 8 d / 4, 12 scatter (0 or 1), 16 lanes per
-//                                                       grid line
+// 3        params  20 bytes             -      uniform  u32 at 0 count, 4 first, 8 d / 4, 12 scatter (0 or 1), 16 lanes
+//                                                       per grid line
 //
 // Packed row i belongs to index[first + i]. Workgroup: 64 lanes, four floats a lane. Limits: 3 storage buffers.
 // Numerics: copies. Oracle: test/oracle/transformer.ts, exact.

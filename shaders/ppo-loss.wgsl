@@ -11,19 +11,20 @@
 // 4        grad_logp     [>= count] f32   write  dL / dlogp
 // 5        grad_entropy  [>= count] f32   write  dL / dH
 // 6        grad_values   [>= count] f32   write  dL / dV
-// 7        stats         [P, 8]     bits  write  policy loss, value loss, loss (weighted); H, kl, clipped, |rho - 1| (0 when
-//                                                w = 0); flags u32: 1 policy token, 2 not finite
-// 8        params        64 bytes   -     uniform  u32 at 0 count, 4 first, 8 model_offset, 12 tokens P, 16 flags (1 clone,
+// 7        stats         [P, 8]     bits  write  policy loss, value loss, loss (weighted); H, kl, clipped, |rho - 1| (0
+//                                                when w = 0); flags u32: 1 policy token, 2 not finite
+// 8        params        64 bytes   -     uniform  u32 at 0 count, 4 first, 8 model_offset, 12 tokens P, 16 flags (1
+//                                                  clone,
 //                        2 policy terms, 4 value term, 8 k3 term), 20 lanes per grid line; f32 at 24 policy_coef,
 //                        28 value_coef, 32 entropy_coef, 36 kl_coef, 40 clip, 44 value_clip
 //
 // Lane i handles token first + i of the step; it is entry model_offset + i of bindings 0-2 and 4-6.
 // Workgroup: 64 lanes, one token a lane, nothing shared. Limits: 8 storage buffers.
 //
-// Numerics: float32. e^x - 1 and e^x - 1 - x by their series below |x| = 1/2, because kl is a difference of numbers near 1.
-// Whether rho or the clipped ratio counts is decided by the sign of A, so that infinity times 0 does not arise. Not finite
-// is found in the bits of inputs and gradients: float comparisons with NaN may be optimised away. Terms that are switched
-// off do not read their inputs. Oracle: test/oracle/loss.ts, 1e-5 absolute.
+// Numerics: float32. e^x - 1 and e^x - 1 - x by their series below |x| = 1/2, because kl is a difference of numbers
+// near 1. Whether rho or the clipped ratio counts is decided by the sign of A, so that infinity times 0 does not arise.
+// Not finite is found in the bits of inputs and gradients: float comparisons with NaN may be optimised away. Terms that
+// are switched off do not read their inputs. Oracle: test/oracle/loss.ts, 1e-5 absolute.
 
 struct Params {
   count: u32,

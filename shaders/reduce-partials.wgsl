@@ -1,10 +1,11 @@
-// Adds the partial sums of all chunks to the gradient of a weight and its bias: gradient_i += sum over chunks of partial_i.
+// Adds the partial sums of all chunks to the gradient of a weight and its bias: gradient_i += sum over chunks of
+// partial_i.
 //
 // binding  name      shape                      type  access
 // 0        partials  [chunks, weights + biases] f32   read
 // 1        gradient  [>= bias_at + biases]      f32   read/write  starts at the weight; its bias starts at bias_at
-// 2        params    20 bytes                   -     uniform     u32 at 0 chunks, 4 weights, 8 biases, 12 bias_at, 16 lanes
-//                                                                 per grid line
+// 2        params    20 bytes                   -     uniform     u32 at 0 chunks, 4 weights, 8 biases, 12 bias_at, 16
+//                                                                 lanes per grid line
 //
 // Workgroup: 64 lanes, one float a lane; nothing shared. Limits: 2 storage buffers.
 // Numerics: float32; chunks in order, their sum added once to what the gradient held. NaN passes through. Oracle:

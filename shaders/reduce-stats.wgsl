@@ -3,17 +3,19 @@
 //
 // binding  name      shape       type  access
 // 0        stats     [P, 8]      bits  read        see ppo-loss
-// 1        partials  [lanes,12]  bits  read/write  per lane: policy loss, value loss, loss, H, kl, clipped, max |rho - 1|,
-//                                                  unused (f32); policy tokens, tokens not finite, unused x 2 (u32)
-// 2        record    [12]        bits  write       loss, policy loss, value loss, entropy, kl, clip fraction, max |rho - 1|,
-//                                                  unused (f32); policy tokens, value tokens, not finite, unused (u32)
+// 1        partials  [lanes,12]  bits  read/write  per lane: policy loss, value loss, loss, H, kl, clipped, max |rho -
+//                                                  1|, unused (f32); policy tokens, tokens not finite, unused x 2 (u32)
+// 2        record    [12]        bits  write       loss, policy loss, value loss, entropy, kl, clip fraction, max |rho
+//                                                  - 1|, unused (f32); policy tokens, value tokens, not finite, unused
+//                                                  (u32)
 // 3        params    16 bytes    -     uniform     0 tokens P u32, 4 lanes u32 (a multiple of 64), 8 phase u32
 //
-// Workgroup: 64 lanes. Phase 0: lane k adds tokens k, k + lanes, ... Phase 1: one lane adds the partials. The order depends
-// on P alone: no atomics, no barriers, the same bits at every micro-batch size. Limits: 3 storage buffers.
+// Workgroup: 64 lanes. Phase 0: lane k adds tokens k, k + lanes, ... Phase 1: one lane adds the partials. The order
+// depends on P alone: no atomics, no barriers, the same bits at every micro-batch size. Limits: 3 storage buffers.
 //
 // Numerics: float32, added in blocks of 64 terms and then block by block: one running sum over thousands of equal terms
-// drifts by 1e-4. Tokens that are not finite are counted as integers; a loss that overflows in the sum is found in its bits. Oracle: test/oracle/loss.ts, 1e-5 absolute.
+// drifts by 1e-4. Tokens that are not finite are counted as integers; a loss that overflows in the sum is found in its
+// bits. Oracle: test/oracle/loss.ts, 1e-5 absolute.
 
 struct Params {
   tokens: u32,

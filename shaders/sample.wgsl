@@ -6,16 +6,19 @@
 // 0        logits   [rows, vocabulary/4]  vec4f  read
 // 1        values   [rows]                f32    read        V of the prefix
 // 2        jobs     [jobs, 8]             u32    read        base, result_at, stop, cap, stream, index, 0, 0
-// 3        records  [jobs]                vec4u  read/write  in: the row just fed (token, previous, position, slot); out:
-//                                                            the next row; slot NONE once the job is done
-// 4        results  [...]                 vec4u  write       results[result_at + n] = (id, log-prob bits, value bits, 0)
+// 3        records  [jobs]                vec4u  read/write  in: the row just fed (token, previous, position, slot);
+//                                                            out: the next row; slot NONE once the job is done
+// 4        results  [...]                 vec4u  write       results[result_at + n] = (id, log-prob bits, value bits,
+//                                                            0)
 // 5        params   20 bytes              -      uniform     u32 at 0 rows, 4 first, 8 vocabulary / 4, 12 key0, 16 key1
 //
-// Row i belongs to job first + i. base = position of the job's last fed token, so n = position - base samples came before.
+// Row i belongs to job first + i. base = position of the job's last fed token, so n = position - base samples came
+// before.
 // Workgroup: 8 lanes, one row a lane, no barriers: a few hundred logits a lane, and small groups reach every core.
 // Limits: 5 storage buffers.
-// Numerics: float32, sums in id order, the largest logit subtracted. NaN logits, and rounding at the very end of the CDF, fall
-// through to the last id. Oracle: test/oracle/decode.ts; test/gpu/decode.test.ts, log-prob 1e-4, draws 1e-5 of the CDF.
+// Numerics: float32, sums in id order, the largest logit subtracted. NaN logits, and rounding at the very end of the
+// CDF, fall through to the last id. Oracle: test/oracle/decode.ts; test/gpu/decode.test.ts, log-prob 1e-4, draws 1e-5
+// of the CDF.
 
 const NONE = 0xffffffffu;
 

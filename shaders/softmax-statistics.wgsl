@@ -6,12 +6,13 @@
 // 2        logp     [>= first + count]       f32    write    nats
 // 3        entropy  [>= first + count]       f32    write    nats
 // 4        lse      [count]                  f32    write    for logits-gradient.wgsl
-// 5        params   16 bytes                 -      uniform  u32 at 0 count, 4 first, 8 vocabulary / 4, 12 lanes per grid line
+// 5        params   16 bytes                 -      uniform  u32 at 0 count, 4 first, 8 vocabulary / 4, 12 lanes per
+//                                                            grid line
 //
-// Row i belongs to entry first + i of targets, logp and entropy. Workgroup: 64 lanes, one row a lane, so that a row never
-// depends on its neighbours. Limits: 5 storage buffers.
-// Numerics: float32; maximum first, then sums of e = exp(l - max) and e (l - max), tokens in order, four interleaved. NaN
-// passes through. Oracle: test/oracle/transformer.ts, 1e-5.
+// Row i belongs to entry first + i of targets, logp and entropy. Workgroup: 64 lanes, one row a lane, so that a row
+// never depends on its neighbours. Limits: 5 storage buffers.
+// Numerics: float32; maximum first, then sums of e = exp(l - max) and e (l - max), tokens in order, four interleaved.
+// NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.
 
 struct Params {
   count: u32,

@@ -4,8 +4,8 @@
 // 0        grad_values  [>= first + count]   f32    read
 // 1        weight       [d / 4]              vec4f  read
 // 2        dh           [count, d / 4]       vec4f  read/write
-// 3        params       20 bytes             -      uniform  u32 at 0 count, 4 first, 8 d / 4, 12 accumulate (0 or 1), 16 lanes
-//                                                            per grid line
+// 3        params       20 bytes             -      uniform  u32 at 0 count, 4 first, 8 d / 4, 12 accumulate (0 or 1),
+//                                                            16 lanes per grid line
 //
 // Workgroup: 64 lanes, four floats a lane. Limits: 3 storage buffers.
 // Numerics: float32. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-6.

@@ -5,8 +5,8 @@
 // 0        h            [count, d]           f32   read
 // 1        grad_values  [>= first + count]   f32   read
 // 2        partials     [chunks, d + 1]      f32   write    dweight, dbias
-// 3        params       24 bytes             -     uniform  u32 at 0 count, 4 first, 8 rows of a chunk, 12 chunks, 16 d,
-//                                                           20 lanes per grid line
+// 3        params       24 bytes             -     uniform  u32 at 0 count, 4 first, 8 rows of a chunk, 12 chunks, 16
+//                                                           d, 20 lanes per grid line
 //
 // Workgroup: 64 lanes, one number of one chunk a lane. Limits: 3 storage buffers.
 // Numerics: float32, rows in order. NaN passes through. Oracle: test/oracle/transformer.ts, 1e-5.

@@ -15,6 +15,7 @@ afterEach(() => {
   vi.doUnmock('../../shaders/decode-fused.wgsl?raw');
   vi.doUnmock('../../shaders/decode-fused-subgroup.wgsl?raw');
   vi.doUnmock('../../shaders/decode-fused-workgroup.wgsl?raw');
+  vi.doUnmock('../../shaders/decode-fused-workgroup-attention.wgsl?raw');
   vi.doUnmock('../../shaders/decode-attention.wgsl?raw');
   vi.doUnmock('../../shaders/decode-cache.wgsl?raw');
   vi.doUnmock('../../shaders/sample.wgsl?raw');
@@ -37,7 +38,7 @@ const broken: [DecodePathName, string, string, string][] = [
     'attention_at(at + (share / 4u) * out16, share % 4u)',
     'attention_at(at + (share / 4u) * out16, share % 2u)',
   ],
-  ['workgroup', 'decode-fused-workgroup', 'score * params.scale', 'score'],
+  ['workgroup', 'decode-fused-workgroup-attention', 'score * params.scale', 'score'],
   ['workgroup', 'decode-fused-workgroup', 'sum += partials[p * columns + lane]', 'sum += partials[lane]'],
   ['workgroup', 'decode-fused-workgroup', 'first_draw + state.z', 'first_draw'],
   ['workgroup', 'decode-fused-workgroup', 'sum > bound', 'sum > 0.5 * bound'],

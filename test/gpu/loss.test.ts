@@ -3,23 +3,25 @@ import type { LossBatch, LossOptions } from '../../src/core/algorithm/algorithm'
 import { policyWeights } from '../../src/core/algorithm/loss';
 import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
-import { compileKernel, type KernelDescriptor, Recorder } from '../../src/gpu/kernel';
-import {
-  decodeLossStats,
-  lossBytes,
-  lossPlanes,
-  packLossPlanes,
-  packLossRows,
-} from '../../src/gpu/kernels/loss-layout';
-import { encodeLossWeights, lossWeights } from '../../src/gpu/kernels/loss-weights';
-import { encodePpoLoss, ppoLoss } from '../../src/gpu/kernels/ppo-loss';
-import { encodeReduceStats, reduceStats } from '../../src/gpu/kernels/reduce-stats';
+import { lossWeights } from '../../src/gpu/kernels/loss-weights';
+import { ppoLoss } from '../../src/gpu/kernels/ppo-loss';
+import { reduceStats } from '../../src/gpu/kernels/reduce-stats';
 import { computeStepLoss } from '../../src/gpu/loss-step';
 import vectors from '../fixtures/vectors.json';
 import { allTerms, integer, packStep, randomSegment, randomStep, seeded, variants } from '../oracle/cases';
 import { difference, worstDifference } from '../oracle/close';
 import { differences, type OracleOptions, type OracleStep, oracleLoss } from '../oracle/loss';
-import { DeviceArrays, mutate } from './loss-support';
+import {
+  type Changed,
+  compare,
+  type Packed,
+  problems,
+  type RunArguments,
+  runLoss,
+  TOLERANCE,
+  wanted,
+} from './loss-run';
+import { mutate } from './loss-support';
 
 let context: GpuContext;
 beforeAll(async () => {
@@ -28,114 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => context.dispose());
 
-/** Agreed with other implementations. Terms are of order 1; float32 log-probs of size 4 carry 2.4e-7 into the ratio. */
-const TOLERANCE = { absolute: 1e-5 };
-
-type Packed = ReturnType<typeof packStep>;
-interface Changed {
-  readonly lossWeights?: KernelDescriptor;
-  readonly ppoLoss?: KernelDescriptor;
-  readonly reduceStats?: KernelDescriptor;
-}
-
-/** Runs the three kernels, or changed ones, with sentinels around every output and buffers of micro-batch size. */
-async function run(
-  { batch, logp, entropy, values }: Packed,
-  options: LossOptions,
-  micro = Infinity,
-  changed: Changed = {},
-) {
-  const arrays = new DeviceArrays(context);
-  try {
-    const tokens = logp.length;
-    const rows = batch.kind.length;
-    const bytes = lossBytes(rows, tokens);
-    const slices = {
-      rows: arrays.input(packLossRows(batch)),
-      planes: arrays.input(packLossPlanes(batch, options)),
-      counts: arrays.output(bytes.counts / 4),
-      stats: arrays.output(bytes.stats / 4),
-      partials: arrays.output(bytes.partials / 4),
-      record: arrays.output(bytes.record / 4),
-    };
-    const recorder = new Recorder(context, 'test');
-    const weights = await compileKernel(context, changed.lossWeights ?? lossWeights);
-    const loss = await compileKernel(context, changed.ppoLoss ?? ppoLoss);
-    const reduce = await compileKernel(context, changed.reduceStats ?? reduceStats);
-    encodeLossWeights(recorder, weights, slices, { rows, tokens }, options);
-    const parts = [];
-    for (let first = 0; first < tokens; first += micro) {
-      const count = Math.min(micro, tokens - first);
-      const of = (array: Float32Array) => arrays.input(array.slice(first, first + count));
-      const part = {
-        count,
-        logp: of(logp),
-        entropy: of(entropy),
-        values: of(values),
-        gradLogp: arrays.output(count),
-        gradEntropy: arrays.output(count),
-        gradValues: arrays.output(count),
-      };
-      parts.push(part);
-      encodePpoLoss(recorder, loss, { ...slices, ...part }, { tokens, first, count, modelOffset: 0 }, options);
-    }
-    encodeReduceStats(recorder, reduce, slices, tokens);
-    recorder.submit();
-    const [record] = await arrays.read([slices.record], 12);
-    await arrays.read([slices.stats], tokens * 8);
-    const [planes] = await arrays.read([slices.planes], tokens * 7);
-    const grads: number[][] = [[], [], []];
-    for (const part of parts) {
-      const read = await arrays.read([part.gradLogp, part.gradEntropy, part.gradValues], part.count);
-      read.forEach((g, i) => {
-        grads[i]!.push(...g);
-      });
-    }
-    return {
-      stats: decodeLossStats(record!.slice().buffer),
-      weights: planes!.subarray(lossPlanes.policyWeight * tokens, (lossPlanes.policyWeight + 1) * tokens),
-      gradLogp: grads[0]!,
-      gradEntropy: grads[1]!,
-      gradValues: grads[2]!,
-    };
-  } finally {
-    arrays.dispose();
-  }
-}
-
-/** What differs from the oracle; empty when nothing does. */
-function problems(got: Awaited<ReturnType<typeof run>>, step: OracleStep, options: OracleOptions): string[] {
-  return compare(got, wanted(step, options), options);
-}
-
-/** The oracle's loss and gradients. */
-function wanted(step: OracleStep, options: OracleOptions) {
-  return {
-    ...oracleLoss(step, options),
-    gradLogp: differences(step, options, 'logp'),
-    gradEntropy: differences(step, options, 'entropy'),
-    gradValues: differences(step, options, 'value'),
-  };
-}
-
-function compare(
-  got: Awaited<ReturnType<typeof run>>,
-  want: ReturnType<typeof wanted>,
-  options: OracleOptions,
-): string[] {
-  const policy = options.policyCoef !== 0;
-  const stats = ['policyLoss', 'entropy', 'kl', 'clipFraction', 'maxRatioError'] as const;
-  const lines: [string, string | null][] = [
-    ['loss', difference([got.stats.loss], [want.loss], TOLERANCE)],
-    ['valueLoss', difference([got.stats.valueLoss], [want.valueLoss], TOLERANCE)],
-    ...stats.map((k): [string, string | null] => [k, difference([got.stats[k]], [policy ? want[k] : 0], TOLERANCE)]),
-    ['gradLogp', difference(got.gradLogp, want.gradLogp, TOLERANCE)],
-    ['gradEntropy', difference(got.gradEntropy, want.gradEntropy, TOLERANCE)],
-    ['gradValues', difference(got.gradValues, want.gradValues, TOLERANCE)],
-    ['nonFinite', got.stats.nonFinite ? 'reported' : null],
-  ];
-  return lines.flatMap(([name, message]) => (message === null ? [] : [`${name}: ${message}`]));
-}
+const run = (...rest: RunArguments) => runLoss(context, ...rest);
 
 describe('fixtures', () => {
   test('clipped surrogate and its slope', async () => {

@@ -26,3 +26,6 @@ export function variant({ adapter }: GpuContext, name: (typeof variantNames)[num
   if (!descriptors) throw new Error(`${adapter.description} cannot run the variant ${name}`);
   return descriptors;
 }
+
+/** n roundings of 6e-8 of a partial sum of up to about 4 √n, added at random: 2.4e-7 n; and products of up to 4 · 4. */
+export const sumTolerance = (n: number) => ({ absolute: 4e-6 + 3e-7 * n });

@@ -16,6 +16,7 @@ export const floors: Readonly<Record<string, number>> = {
 };
 
 const MAX_LINES = 400;
+const MAX_SHADER_COLUMNS = 120;
 
 /** Floors whose rooms have a head file named like the folder: who opens a room knows where to begin. */
 const headed: readonly string[] = ['core', 'run'];
@@ -174,10 +175,23 @@ function fileRules(path: string, source: string): string[] {
   if (path !== 'src/ui/share.ts' && (address.test(code) || /\b(?:push|replace)State\s*\(/.test(code))) {
     found.push(`${path}: only src/ui/share.ts reads or writes the address`);
   }
-  const lines = source.split('\n').length - 1;
-  if (lines > MAX_LINES) found.push(`${path}: ${lines} lines; the limit is ${MAX_LINES}`);
+  found.push(...lengthRules(path, source));
   if (!/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)+$/.test(posix.basename(path)))
     found.push(`${path}: not a kebab-case name`);
+  return found;
+}
+
+/** How long a file may be; and how wide a shader, which no formatter wraps. */
+export function lengthRules(path: string, source: string): string[] {
+  const lines = source.split('\n');
+  const count = lines.length - 1;
+  const found = count > MAX_LINES ? [`${path}: ${count} lines; the limit is ${MAX_LINES}`] : [];
+  if (path.endsWith('.wgsl'))
+    lines.forEach((line, i) => {
+      const columns = [...line].length;
+      if (columns > MAX_SHADER_COLUMNS)
+        found.push(`${path}:${i + 1}: ${columns} columns; the limit is ${MAX_SHADER_COLUMNS}`);
+    });
   return found;
 }
 

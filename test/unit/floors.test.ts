@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { floors, importsOf, violations, withoutComments } from './floors.rules';
+import { floors, importsOf, lengthRules, violations, withoutComments } from './floors.rules';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-function sources(folder: string): [string, string][] {
+function sources(folder: string, end = '.ts'): [string, string][] {
   return readdirSync(`${root}${folder}`).flatMap((name): [string, string][] => {
     const path = `${folder}/${name}`;
-    if (statSync(root + path).isDirectory()) return sources(path);
-    return name.endsWith('.ts') ? [[path, readFileSync(root + path, 'utf8')]] : [];
+    if (statSync(root + path).isDirectory()) return sources(path, end);
+    return name.endsWith(end) ? [[path, readFileSync(root + path, 'utf8')]] : [];
   });
 }
 
@@ -18,6 +18,11 @@ describe('the project', () => {
   test('keeps its floors, its purity and its limits', () => {
     expect(files.size).toBeGreaterThan(5);
     expect(violations(files)).toEqual([]);
+  });
+  test('has no file that is too long to read, tests and shaders included', () => {
+    const all = new Map([...sources('test'), ...sources('shaders', '.wgsl')]);
+    expect(all.size).toBeGreaterThan(100);
+    expect([...all].flatMap(([path, source]) => lengthRules(path, source))).toEqual([]);
   });
   test('has no folder without a floor', () => {
     const folders = readdirSync(`${root}src`, { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -119,6 +124,14 @@ describe('the rules catch', () => {
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(message);
   });
+});
+
+test('a shader is no longer than a file may be, and no wider than a page', () => {
+  expect(lengthRules('shaders/a.wgsl', `// ${'λ'.repeat(117)}\n`)).toEqual([]);
+  expect(lengthRules('shaders/a.wgsl', `// ${'λ'.repeat(118)}\n`)).toEqual([
+    'shaders/a.wgsl:1: 121 columns; the limit is 120',
+  ]);
+  expect(lengthRules('shaders/a.wgsl', '\n'.repeat(401))).toEqual(['shaders/a.wgsl: 401 lines; the limit is 400']);
 });
 
 test('the rules let through what is allowed', () => {

@@ -1,5 +1,6 @@
 /** Binds shaders/decode-fused-workgroup.wgsl: whole decoding, one workgroup per job. */
 import code from '../../../shaders/decode-fused-workgroup.wgsl?raw';
+import attention from '../../../shaders/decode-fused-workgroup-attention.wgsl?raw';
 import threefry from '../../../shaders/threefry.wgsl?raw';
 import type { GpuContext } from '../device';
 import { compileKernel, f32, type GpuSlice, type Kernel, type Recorder } from '../kernel';
@@ -67,7 +68,7 @@ export function workgroupSizes(
 export function compileDecodeWorkgroup(context: GpuContext, sizes: WorkgroupSizes): Promise<Kernel> {
   return compileKernel(context, {
     name: 'decode-fused-workgroup',
-    code: `${threefry}\n${code}`,
+    code: `${threefry}\n${code}\n${attention}`,
     bindings: ['read', 'write', 'read', 'write', 'params'],
     constants: sizes.constants,
   });

@@ -15,6 +15,7 @@ import { encodeSample, NO_SLOT, SAMPLE_JOB_WORDS, sample } from '../../gpu/kerne
 import { encodeValueHead, valueHead } from '../../gpu/kernels/value-head';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import { blockParameter, LAYER_NORM_EPSILON, type ModelShape, parameterLayout } from '../parameters';
+import { basePosition, jobWords, resultStarts, unpackSamples } from './decode-jobs';
 import { BufferSet, type DecodePath, tokenMacs } from './decode-path';
 import { FlatTensors } from './model-buffers';
 
@@ -137,7 +138,7 @@ export class LayeredDecode implements DecodePath {
       recorder.submit();
     }
     const [bytes] = await readBack(this.context, [call.results]);
-    return jobs.map((_, i) => unpack(bytes!, starts[i]!, counts[i]!));
+    return jobs.map((_, i) => unpackSamples(bytes!, starts[i]!, counts[i]!));
   }
 
   dispose(): void {
@@ -326,38 +327,3 @@ const usages = {
     return GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
   },
 };
-
-/** Position of a job's last fed token. */
-function basePosition(job: DecodeJob): number {
-  return job.start + job.feed.length - 1;
-}
-
-/** Where each job's samples begin in the results, in samples. */
-function resultStarts(jobs: readonly DecodeJob[]): number[] {
-  let at = 0;
-  return jobs.map((job) => {
-    const start = at;
-    at += job.cap;
-    return start;
-  });
-}
-
-/** Job records of the sample kernel. */
-function jobWords(jobs: readonly DecodeJob[], starts: readonly number[]): Uint32Array {
-  const words = new Uint32Array(jobs.length * SAMPLE_JOB_WORDS);
-  jobs.forEach((job, i) => {
-    words.set([basePosition(job), starts[i]!, job.stop, job.cap, job.stream, job.index], i * SAMPLE_JOB_WORDS);
-  });
-  return words;
-}
-
-/** Reads one job's samples. */
-function unpack(bytes: ArrayBuffer, start: number, count: number): DecodeResult {
-  const words = new Uint32Array(bytes, start * 16, count * 4);
-  const floats = new Float32Array(bytes, start * 16, count * 4);
-  return {
-    ids: Uint32Array.from({ length: count }, (_, i) => words[i * 4]!),
-    logp: Float32Array.from({ length: count }, (_, i) => floats[i * 4 + 1]!),
-    values: Float32Array.from({ length: count }, (_, i) => floats[i * 4 + 2]!),
-  };
-}
