@@ -38,6 +38,15 @@ export function formatError(parts: LabErrorParts): string {
   return `${parts.what}${where}${tail}.${parts.fix ? ` ${parts.fix}` : ''}`;
 }
 
+/** An error about the inside of a file, with the file's name in front of the place; anything else as it is. */
+export function inFile(thrown: unknown, file: string): unknown {
+  if (!(thrown instanceof LabError)) return thrown;
+  const name = file.slice(0, 200);
+  const { where } = thrown.parts;
+  if (where?.includes(name)) return thrown;
+  return new LabError({ ...thrown.parts, where: where ? `${name}, ${where}` : name }, { cause: thrown });
+}
+
 /** Turns anything thrown (also an error that crossed a worker boundary as a plain object) into error parts. */
 export function errorParts(thrown: unknown): LabErrorParts {
   if (thrown instanceof LabError) return thrown.parts;

@@ -83,8 +83,10 @@ export function readSafetensors(file: Uint8Array): Safetensors {
     if (begin !== covered)
       throw invalid(name, `data from byte ${covered}: no overlap and no hole`, `data from byte ${begin}`);
     covered = end;
-    const bytes = file.slice(dataStart + begin, dataStart + end); // a copy, so aligned to its own buffer
-    tensors.set(name, { name, shape, data: new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4) });
+    // A copy, so aligned to its own buffer, wherever the header ends. Not by `slice`: Node's Buffer gives a view.
+    const data = new Float32Array((end - begin) / 4);
+    new Uint8Array(data.buffer).set(file.subarray(dataStart + begin, dataStart + end));
+    tensors.set(name, { name, shape, data });
   }
   if (covered !== dataBytes) throw invalid('end of file', `${covered} bytes of data`, `${dataBytes}`);
   return { tensors, metadata };

@@ -15,7 +15,6 @@ import type { Rollout } from '../core/trajectory/trajectory';
 import { rolloutLine } from '../core/trajectory/trajectory-jsonl';
 import type { ModelShape } from '../model/parameters';
 import { readTrainingState, writeModel, writeTrainingState } from '../run/session/model-file';
-import { inFile } from './policy-file';
 import { onFile, readBytes, readText, shown } from './system-error';
 import { makeFolder, writeAtomically } from './targets';
 
@@ -111,7 +110,10 @@ export class FileSink implements Sink {
 
   private async loadCheckpoint(): Promise<Checkpoint | null> {
     if (!existsSync(this.at('checkpoint'))) return null;
-    const { models, metadata } = readState(await readBytes('checkpoint', this.at('checkpoint')), this.at('checkpoint'));
+    const { models, metadata } = readTrainingState(
+      await readBytes('checkpoint', this.at('checkpoint')),
+      this.at('checkpoint'),
+    );
     const counters = parseCounters(metadata.get('counters'));
     const { policy } = models;
     if (!policy || !counters)
@@ -123,15 +125,6 @@ export class FileSink implements Sink {
         fix: 'Start a new run in another folder.',
       });
     return { ...counters, policy, critic: models.critic ?? null };
-  }
-}
-
-/** Reads a checkpoint; errors name the file. */
-function readState(bytes: Uint8Array, path: string): ReturnType<typeof readTrainingState> {
-  try {
-    return readTrainingState(bytes, path);
-  } catch (thrown) {
-    throw inFile(thrown, path);
   }
 }
 

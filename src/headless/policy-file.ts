@@ -1,5 +1,5 @@
 /** A policy named on the command line. */
-import { LabError } from '../core/errors';
+import { inFile, LabError } from '../core/errors';
 import { readSafetensors } from '../core/safetensors';
 import { type ModelFile, readModel } from '../run/session/model-file';
 import { shown } from './system-error';
@@ -23,12 +23,4 @@ export function readPolicy(bytes: Uint8Array, path: string): ModelFile {
   } catch (thrown) {
     throw inFile(thrown, path);
   }
-}
-
-/** An error about the inside of a file, with the file's name in front of the place. */
-export function inFile(thrown: unknown, path: string): unknown {
-  if (!(thrown instanceof LabError)) return thrown;
-  const { where } = thrown.parts;
-  if (where?.includes(shown(path))) return thrown;
-  return new LabError({ ...thrown.parts, where: where ? `${shown(path)}, ${where}` : shown(path) }, { cause: thrown });
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LabError } from '../../src/core/errors';
 import { type NamedTensor, readSafetensors, requireTensor, writeSafetensors } from '../../src/core/safetensors';
+import { readModel, readTrainingState } from '../../src/run/session/model-file';
 
 /** A file from its parts, made without the writer under test. */
 function file(header: unknown, data: number[] = [], length?: bigint): Uint8Array {
@@ -63,6 +64,36 @@ describe('safetensors', () => {
     const shifted = new Uint8Array(bytes.length + 3);
     shifted.set(bytes, 3);
     expect(readSafetensors(shifted.subarray(3)).tensors.get('a')?.data).toEqual(Float32Array.from([3, 4]));
+  });
+
+  test.each([0, 1, 2, 3, 4, 5, 6, 7])(
+    'reads a header of any length (8 k + %i bytes), also from the Buffer that Node reads a file into',
+    (odd) => {
+      const bare = JSON.stringify({ a: entry(0, 8) });
+      const json = bare + ' '.repeat((8 + odd - (bare.length % 8)) % 8);
+      expect(json.length % 8).toBe(odd);
+      const bytes = file(json, [0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]);
+      for (const given of [bytes, Buffer.from(bytes)]) {
+        const data = readSafetensors(given).tensors.get('a')!.data;
+        expect(data).toEqual(Float32Array.from([1, -2]));
+        data[0] = 9; // a copy of its own
+        expect([...given.subarray(-8, -4)]).toEqual([0, 0, 0x80, 0x3f]);
+      }
+    },
+  );
+
+  test('errors of a model name its file and the place in it, once', () => {
+    const where = 'bases/some.safetensors';
+    const shape = { vocabulary: 4, dModel: 2, layers: 1, heads: 1, mlp: 2, positions: 4, previousToken: false };
+    const broken: [Uint8Array, RegExp][] = [
+      [new Uint8Array(3), /at bases\/some\.safetensors, header length: expected at least 8/],
+      [file({}), /at bases\/some\.safetensors: expected metadata/],
+      [file({ __metadata__: { shape: JSON.stringify(shape) } }), /at bases\/some\.safetensors, wte: expected shape/],
+    ];
+    for (const [bytes, message] of broken) {
+      expect(() => readModel(bytes, where)).toThrowError(message);
+      expect(() => readTrainingState(bytes, where)).toThrowError(/at bases\/some\.safetensors[,:]/);
+    }
   });
 
   const zeros = (n: number) => new Array<number>(n).fill(0);

@@ -1,5 +1,5 @@
 /** Models as safetensors: named tensors that open in Python, and metadata that says what made them. */
-import { LabError } from '../../core/errors';
+import { inFile, LabError } from '../../core/errors';
 import type { ModelState } from '../../core/protocol/protocol';
 import { type NamedTensor, readSafetensors, requireTensor, writeSafetensors } from '../../core/safetensors';
 import { type ModelShape, parameterLayout, tensorOf } from '../../model/parameters';
@@ -54,11 +54,27 @@ function parseShape(text: string | undefined, where: string): ModelShape {
   });
 }
 
+/** Opens a file; errors of `read` name it. @param where the file's name */
+function openFile<T>(
+  bytes: Uint8Array,
+  where: string,
+  read: (file: ReturnType<typeof readSafetensors>, shape: ModelShape) => T,
+): T {
+  try {
+    const file = readSafetensors(bytes);
+    return read(file, parseShape(file.metadata.get('shape'), where));
+  } catch (thrown) {
+    throw inFile(thrown, where);
+  }
+}
+
 /** Reads a policy. @param where file name for errors. @throws LabError when the file is damaged or of another kind */
 export function readModel(bytes: Uint8Array, where: string): ModelFile {
-  const file = readSafetensors(bytes);
-  const shape = parseShape(file.metadata.get('shape'), where);
-  return { shape, parameters: flatOf(file, '', shape), metadata: file.metadata };
+  return openFile(bytes, where, (file, shape) => ({
+    shape,
+    parameters: flatOf(file, '', shape),
+    metadata: file.metadata,
+  }));
 }
 
 /** Everything a run needs to go on, in one file: `policy.…`, `critic.…` and their Adam moments `….adam_m.…`, `….adam_v.…`. */
@@ -105,17 +121,17 @@ export function readTrainingState(
   bytes: Uint8Array,
   where: string,
 ): { models: Record<string, ModelState>; metadata: ReadonlyMap<string, string>; shape: ModelShape } {
-  const file = readSafetensors(bytes);
-  const shape = parseShape(file.metadata.get('shape'), where);
-  const models: Record<string, ModelState> = {};
-  for (const [role, step] of parseSteps(file.metadata.get('steps'), where))
-    models[role] = {
-      parameters: flatOf(file, `${role}.`, shape),
-      m: flatOf(file, `${role}.adam_m.`, shape),
-      v: flatOf(file, `${role}.adam_v.`, shape),
-      step,
-    };
-  return { models, metadata: file.metadata, shape };
+  return openFile(bytes, where, (file, shape) => {
+    const models: Record<string, ModelState> = {};
+    for (const [role, step] of parseSteps(file.metadata.get('steps'), where))
+      models[role] = {
+        parameters: flatOf(file, `${role}.`, shape),
+        m: flatOf(file, `${role}.adam_m.`, shape),
+        v: flatOf(file, `${role}.adam_v.`, shape),
+        step,
+      };
+    return { models, metadata: file.metadata, shape };
+  });
 }
 
 /**
