@@ -2,42 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { type LabPage, launchPage, type PageOptions } from './page';
-
-/** Opens the page and waits until the notebook and its formulas are there. */
-async function open(options: PageOptions = {}): Promise<LabPage> {
-  const lab = await launchPage(options);
-  await lab.page.locator('lab-experiment').first().waitFor();
-  await lab.page.locator('.katex').first().waitFor();
-  return lab;
-}
-
-/** The first run button; Playwright's selectors look through shadow roots. */
-const run = (page: Page) => page.locator('wa-button[data-command=run]').first();
-
-/** The window of the first experiment. */
-const windowField = (page: Page) => page.getByRole('spinbutton', { name: /^Window/ }).first();
-
-/** Headers of the trainer runs that the browser keeps, straight from its storage. */
-const storedHeaders = (page: Page) =>
-  page.evaluate(
-    () =>
-      new Promise<unknown[]>((resolve, reject) => {
-        const request = indexedDB.open('compaction-lab');
-        request.onerror = () => reject(request.error);
-        request.onsuccess = () => {
-          const database = request.result;
-          if (!database.objectStoreNames.contains('runs')) return resolve([]);
-          const runs = database.transaction('runs').objectStore('runs').getAll();
-          runs.onsuccess = () => {
-            database.close();
-            resolve(runs.result.map(({ header }) => header));
-          };
-        };
-      }),
-  );
-
-const storedRuns = async (page: Page) => (await storedHeaders(page)).length;
+import { open, storedRuns, windowField } from './notebook-page';
+import { launchPage } from './page';
 
 async function shareLink(page: Page): Promise<string> {
   await page.locator('wa-button.share').click();
@@ -169,29 +135,6 @@ describe('a shared link', () => {
   });
 });
 
-test('without WebGPU the page says so, measures what it trains with instead, and trains', async () => {
-  const { page, axe, problems, screenshot, close } = await open({ webgpu: false });
-  await page.getByText('No WebGPU here').waitFor();
-  await page.getByText('(yours)').waitFor();
-  await page.getByText('Who gets the credit?').waitFor();
-  const speed = page.getByText('Measured here just now');
-  await speed.waitFor({ timeout: 60_000 });
-  const rates = [...((await speed.textContent()) ?? '').matchAll(/([\d,]+) tokens per second/g)];
-  expect(rates.map(([, rate]) => Number(rate!.replaceAll(',', ''))).filter((rate) => rate > 0)).toHaveLength(2);
-  expect(await axe()).toEqual([]);
-  await screenshot('no-webgpu');
-  await chooseSmoke(page);
-  await page.getByText('will train with jax-js on WebAssembly').first().waitFor();
-  await run(page).click();
-  await sentence(page, 'Finished after 2 iterations').waitFor({ timeout: 100_000 });
-  await page.locator('lab-charts').first().scrollIntoViewIfNeeded();
-  await page.locator('.drawing svg').first().waitFor();
-  expect(await storedHeaders(page)).toMatchObject([{ engine: 'jax', adapter: 'WebAssembly (jax-js)' }]);
-  expect(problems).toEqual([]);
-  await screenshot('no-webgpu-trained');
-  await close();
-});
-
 test('everything can be reached and used by keyboard', async () => {
   const { page, close } = await open();
   await page.keyboard.press('Tab');
@@ -213,143 +156,5 @@ test('everything can be reached and used by keyboard', async () => {
     seen.push((await focused()).replace(/\s+/g, ' '));
   }
   for (const name of ['Share', 'My runs', 'Text', 'Window', 'Run']) expect(seen.join('|')).toContain(name);
-  await close();
-});
-
-/** Chooses the smoke preset. */
-async function chooseSmoke(page: Page): Promise<void> {
-  await page.locator('lab-setup wa-select').first().click();
-  await page.getByRole('option', { name: 'Smoke test' }).click();
-  await page.getByText('Two iterations of eight episodes').waitFor();
-}
-/** The visible sentence on the state of the first run. */
-const sentence = (page: Page, text: string | RegExp) => page.locator('lab-run-bar b').filter({ hasText: text }).first();
-
-test('smoke runs to its end, with curves, and is found again after a reload', async () => {
-  const { page, problems, axe, screenshot, close } = await open();
-  await chooseSmoke(page);
-  await run(page).click();
-  await sentence(page, 'Finished after 2 iterations').waitFor({ timeout: 100_000 });
-  await page.locator('lab-charts').first().scrollIntoViewIfNeeded();
-  await page.locator('.drawing svg').first().waitFor();
-  // Sixteen held-out episodes, whatever they require.
-  const room = await page.locator('lab-by-compactions .long').textContent();
-  expect(room).toMatch(/Twice the window, compaction off: \d+\s%\s+of 16 episodes/);
-  const counts = await page.locator('lab-by-compactions td:not(.single) .of').allTextContents();
-  expect(counts.map((t) => Number(t.replace('of ', ''))).reduce((a, b) => a + b, 0)).toBe(16);
-  expect(await axe()).toEqual([]);
-  await screenshot('smoke-finished');
-  // On a phone nothing of what a finished run shows is wider than the page.
-  const desktop = page.viewportSize()!;
-  await page.setViewportSize({ width: 360, height: 800 });
-  await page.waitForFunction(() => document.documentElement.scrollWidth <= 360);
-  await page.setViewportSize(desktop);
-  expect(await storedRuns(page)).toBe(1);
-  await page.reload();
-  // The draft remembers the experiment, and the experiment recognises its run.
-  await sentence(page, 'Finished after 2 iterations').waitFor();
-  await page.locator('wa-button.library').click();
-  await page.getByText(/finished · iteration 2 of 2/).waitFor();
-  expect(problems).toEqual([]);
-  await close();
-});
-
-test('a run cut off by a reload is offered for resuming, and goes on', async () => {
-  const { page, problems, close } = await open();
-  await chooseSmoke(page);
-  const iterations = page.getByRole('spinbutton', { name: /^Iterations/ }).first();
-  await iterations.fill('40');
-  await page.keyboard.press('Tab');
-  await run(page).click();
-  await sentence(page, /Running, iteration [3-9] of 40/).waitFor({ timeout: 60_000 });
-  await page.reload();
-  await sentence(page, /Interrupted after iteration \d+ of 40/).waitFor();
-  const done = Number(/iteration (\d+)/.exec((await sentence(page, /Interrupted/).textContent()) ?? '')?.[1]);
-  expect(done).toBeGreaterThanOrEqual(2);
-  await page.locator('wa-button[data-command=resume]').first().click();
-  const later = new RegExp(`Running, iteration (${[2, 3, 4, 5, 6, 7, 8].map((n) => done + n).join('|')}) of 40`);
-  await sentence(page, later).waitFor({ timeout: 60_000 });
-  await page.locator('wa-button[data-command=stop]').first().click();
-  await sentence(page, 'Stopped after').waitFor({ timeout: 30_000 });
-  expect(await storedRuns(page)).toBe(1);
-  expect(problems).toEqual([]);
-  await close();
-});
-
-test('a double click on Run starts a run and does not pause it', async () => {
-  const { page, close } = await open();
-  await chooseSmoke(page);
-  const iterations = page.getByRole('spinbutton', { name: /^Iterations/ }).first();
-  await iterations.fill('40');
-  await page.keyboard.press('Tab');
-  await run(page).dblclick();
-  await sentence(page, /Running, iteration [2-9] of 40/).waitFor({ timeout: 60_000 });
-  await page.locator('wa-button[data-command=stop]').first().click();
-  await sentence(page, 'Stopped after').waitFor({ timeout: 30_000 });
-  expect(await storedRuns(page)).toBe(1);
-  await close();
-});
-
-test('preset, run, pause, step and stop by keyboard alone', async () => {
-  const { page, problems, close } = await open();
-  const preset = page.locator('lab-setup wa-select').first();
-  await preset.evaluate((select: HTMLElement) => select.focus());
-  await page.keyboard.press('Space');
-  await page.getByRole('option', { name: 'Smoke test' }).waitFor();
-  await page.keyboard.type('Smoke');
-  await page.waitForTimeout(300); // the list moves to what was typed
-  await page.keyboard.press('Enter');
-  await page.getByText('Two iterations of eight episodes').waitFor();
-  const iterations = page.getByRole('spinbutton', { name: /^Iterations/ }).first();
-  await iterations.fill('40');
-  /** Which command has the keyboard. */
-  const command = () =>
-    page.evaluate(() => {
-      let element: Element | null | undefined = document.activeElement;
-      while (element && !(element as HTMLElement).dataset.command) element = element.shadowRoot?.activeElement;
-      return (element as HTMLElement | undefined)?.dataset.command;
-    });
-  for (let i = 0; i < 20 && (await command()) !== 'run'; i++) await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await sentence(page, /Running, iteration [1-9] of 40/).waitFor({ timeout: 60_000 });
-  await expect.poll(command).toBe('pause');
-  await page.waitForTimeout(500); // a press just after the buttons changed is taken for the second of a double one
-  await page.keyboard.press('Space');
-  await sentence(page, /Paused, iteration \d+ of 40/).waitFor({ timeout: 30_000 });
-  await expect.poll(command).toBe('resume');
-  await page.waitForTimeout(500);
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await sentence(page, /Paused, iteration \d+ of 40/).waitFor({ timeout: 30_000 });
-  await expect.poll(command).toBe('step');
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await sentence(page, 'Stopped after').waitFor({ timeout: 30_000 });
-  await expect.poll(command).toMatch(/resume|run/);
-  expect(problems).toEqual([]);
-  await close();
-});
-
-test('a run in one tab is shown as such in another, which cannot resume it until the first has stopped', async () => {
-  const { page, url, problems, close } = await open();
-  await chooseSmoke(page);
-  const iterations = page.getByRole('spinbutton', { name: /^Iterations/ }).first();
-  await iterations.fill('400');
-  await page.keyboard.press('Tab');
-  await run(page).click();
-  await sentence(page, /Running, iteration [2-9] of 400/).waitFor({ timeout: 60_000 });
-  const other = await page.context().newPage();
-  await other.goto(url);
-  await sentence(other, 'Running in another tab').waitFor({ timeout: 30_000 });
-  expect(await other.locator('wa-button[data-command=resume]').count()).toBe(0);
-  await other.locator('wa-button.library').click();
-  await other.getByText(/running in another tab · iteration/).waitFor();
-  await other.keyboard.press('Escape');
-  await page.locator('wa-button[data-command=stop]').first().click();
-  await sentence(page, 'Stopped after').waitFor({ timeout: 30_000 });
-  await sentence(other, 'Stopped after').waitFor({ timeout: 30_000 });
-  await other.locator('wa-button[data-command=resume]').first().click();
-  await sentence(other, /Running, iteration \d+ of 400/).waitFor({ timeout: 60_000 });
-  expect(problems).toEqual([]);
   await close();
 });

@@ -15,7 +15,7 @@ export const floors: Readonly<Record<string, number>> = {
   bench: 4,
 };
 
-const MAX_LINES = 400;
+const MAX_LINES = 350;
 const MAX_SHADER_COLUMNS = 120;
 
 /** Floors whose rooms have a head file named like the folder: who opens a room knows where to begin. */

@@ -12,7 +12,7 @@ import {
 } from '../../src/ui/experiment-parameters';
 import { bytes, compact, duration, percent } from '../../src/ui/format';
 import { NotebookModel } from '../../src/ui/notebook-model';
-import { fakeRecord } from '../browser/ui/fake-trainer';
+import { fakeRecord } from '../browser/ui/fake-run';
 
 const document: NotebookDocument = {
   version: 1,

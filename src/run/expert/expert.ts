@@ -6,7 +6,8 @@ import type { TerminalPool } from '../../env/pool';
 import type { TaskInstance } from '../../env/task';
 
 import type { DecodeResult } from '../../model/engine';
-import { Episode, type EpisodeSetup } from '../rollout/episode';
+import { Episode } from '../rollout/episode';
+import type { EpisodeSetup } from '../rollout/episode-setup';
 import { type Gate, type LockstepOptions, runLockstep } from '../rollout/rollout';
 import { trackerOf } from '../rollout/tasks';
 

@@ -2,7 +2,7 @@
  * One rollout as a state machine over token ids (docs/algorithm.md sections 1 and 2). It knows no engine and no terminal: it
  * says what to decode next, and takes what was sampled and what the terminal printed.
  */
-import { compactThreshold, type RunConfig } from '../../core/config/config';
+import { compactThreshold } from '../../core/config/config';
 import { cutObservation, decode, decodeCommand, encode, special } from '../../core/tokenizer/tokenizer';
 import type {
   CompactionRecord,
@@ -12,8 +12,10 @@ import type {
   Step,
   StopReason,
 } from '../../core/trajectory/trajectory';
-import type { TaskInstance, TaskTracker } from '../../env/task';
+import type { TaskInstance } from '../../env/task';
 import type { DecodeJob, DecodeResult } from '../../model/engine';
+import type { EpisodeSetup, LastContext } from './episode-setup';
+import { Row } from './row';
 
 /** What ends up in the terminal after a command. */
 export interface Observed {
@@ -27,28 +29,6 @@ export interface Observed {
 }
 
 export type EpisodeNeed = 'action' | 'summary' | 'terminal' | 'verify' | 'nothing';
-
-export interface EpisodeSetup {
-  readonly id: number;
-  readonly split: 'train' | 'eval';
-  readonly iteration: number;
-  readonly taskIndex: number;
-  readonly task: TaskInstance;
-  readonly tracker: TaskTracker;
-  /** See Rollout.compactionsRequired. */
-  readonly compactionsRequired: number | null;
-  readonly config: RunConfig;
-  /** See Rollout.attempt. */
-  readonly attempt?: number;
-  /** What the note before this attempt is written after; left out: the attempt begins without a note. */
-  readonly noteAfter?: LastContext | undefined;
-}
-
-/** Tokens of a context, of which the first `cached` lie in the cache slot of its episode. */
-export interface LastContext {
-  readonly ids: readonly number[];
-  readonly cached: number;
-}
 
 /** A step inside the current context, kept for the verbatim tail. */
 interface LiveStep {
@@ -75,11 +55,7 @@ export class Episode {
   /** Watch this episode's tokens as they come (live view). */
   onTokens: ((kind: 'context' | 'action' | 'observation' | 'summary', ids: readonly number[]) => void) | null = null;
 
-  private ids: number[] = [];
-  private mask: number[] = [];
-  private logp: number[] = [];
-  private values: number[] = [];
-  private contextLength = 0;
+  private row = new Row();
   /** Cache positions that hold this context's tokens. */
   private cached = 0;
   private live: LiveStep[] = [];
@@ -106,12 +82,12 @@ export class Episode {
 
   /** Tokens in the context now, |h|. */
   get contextTokens(): number {
-    return this.ids.length;
+    return this.row.ids.length;
   }
 
   /** Tokens the context begins with, before anything was sampled. */
   initialContext(): number[] {
-    return this.ids.slice(0, this.contextLength);
+    return this.row.ids.slice(0, this.row.contextLength);
   }
 
   /**
@@ -120,15 +96,15 @@ export class Episode {
    */
   lastContext(room: number): LastContext | undefined {
     // An action that nothing was printed for, or a summary that was too long, comes after the last whole step.
-    const pieces = [...this.live.map((step) => step.ids), this.ids.slice(this.stepStart)];
+    const pieces = [...this.live.map((step) => step.ids), this.row.ids.slice(this.stepStart)];
     const most = this.setup.config.window - room;
-    const surplus = this.ids.length - most;
+    const surplus = this.row.ids.length - most;
     let dropped = 0;
     while (dropped < surplus && pieces.length > 0) dropped += pieces.shift()!.length;
     if (dropped < surplus) return undefined;
-    if (dropped === 0) return { ids: this.ids, cached: this.cached };
+    if (dropped === 0) return { ids: this.row.ids, cached: this.cached };
     const rest = pieces.flat();
-    return { ids: [...this.ids.slice(0, this.ids.length - dropped - rest.length), ...rest], cached: 0 };
+    return { ids: [...this.row.ids.slice(0, this.row.ids.length - dropped - rest.length), ...rest], cached: 0 };
   }
 
   /** The decoding request of an `action` or `summary` need. */
@@ -136,16 +112,16 @@ export class Episode {
     const { config } = this.setup;
     const summary = this.need === 'summary';
     const prompt = summary ? special.sum : special.act;
-    this.append(prompt, 0);
+    this.row.append(prompt, 0);
     this.onTokens?.('context', [prompt]);
-    this.sampleStart = this.ids.length;
+    this.sampleStart = this.row.ids.length;
     const start = fresh ? 0 : this.cached;
-    const feed = Uint32Array.from(this.ids.slice(start));
+    const feed = Uint32Array.from(this.row.ids.slice(start));
     return {
       slot,
       start,
       feed,
-      previous: start > 0 ? this.ids[start - 1]! : 0,
+      previous: start > 0 ? this.row.ids[start - 1]! : 0,
       stop: summary ? special.eos : special.eoc,
       // The stop token counts within the cap: at the cap it is appended instead of sampled.
       cap: (summary ? config.summaryCap : config.actionCap) - 1,
@@ -163,7 +139,7 @@ export class Episode {
       this.need === 'action' &&
       this.compactions.length < maxCompactions &&
       // After a step the threshold has been checked, so that the summary fits; without one, compactions could follow each other.
-      this.stepStart > this.contextLength
+      this.stepStart > this.row.contextLength
     );
   }
 
@@ -180,10 +156,10 @@ export class Episode {
     // All that was drawn: a random number is used once.
     this.sampled += result.ids.length;
     const from = this.sampleStart;
-    for (let i = 0; i < taken; i++) this.append(result.ids[i]!, 1, result.logp[i]!, result.values[i]!);
-    if (!compacts && result.ids[taken - 1] !== job.stop) this.append(job.stop, 0);
-    this.onTokens?.(summary ? 'summary' : 'action', this.ids.slice(from));
-    const content = this.ids.slice(from, -1);
+    for (let i = 0; i < taken; i++) this.row.append(result.ids[i]!, 1, result.logp[i]!, result.values[i]!);
+    if (!compacts && result.ids[taken - 1] !== job.stop) this.row.append(job.stop, 0);
+    this.onTokens?.(summary ? 'summary' : 'action', this.row.ids.slice(from));
+    const content = this.row.ids.slice(from, -1);
     if (compacts) {
       this.closeSegment('execution');
       this.need = 'summary';
@@ -220,15 +196,15 @@ export class Episode {
       this.need = 'verify';
       return;
     }
-    for (const id of observation) this.append(id, 0);
+    for (const id of observation) this.row.append(id, 0);
     this.onTokens?.('observation', observation);
-    this.live.push({ ids: this.ids.slice(this.stepStart), command: this.command, output: seen });
-    this.stepStart = this.ids.length;
+    this.live.push({ ids: this.row.ids.slice(this.stepStart), command: this.command, output: seen });
+    this.stepStart = this.row.ids.length;
     if (this.steps.length >= this.turnLimit) {
       this.finish('turn-limit', 0);
       return;
     }
-    const wants = config.window - this.ids.length < this.threshold;
+    const wants = config.window - this.row.ids.length < this.threshold;
     if (config.compaction !== 'none' && wants && this.compactions.length < config.maxCompactions) {
       this.closeSegment('execution');
       if (config.compaction === 'summary') this.need = 'summary';
@@ -295,42 +271,31 @@ export class Episode {
   }
 
   private begin(context: readonly number[]): void {
-    this.ids = [...context];
-    this.mask = context.map(() => 0);
-    this.logp = context.map(() => 0);
-    this.values = context.map(() => 0);
-    this.contextLength = context.length;
+    this.row = new Row(context);
     this.cached = 0;
     this.live = [];
     this.stepStart = context.length;
     this.onTokens?.('context', context);
   }
 
-  private append(id: number, mask: number, logp = 0, value = 0): void {
-    this.ids.push(id);
-    this.mask.push(mask);
-    this.logp.push(logp);
-    this.values.push(value);
-  }
-
   /** Stops before sampling an action that could overflow the window. */
   private beforeAction(): void {
     const { window, actionCap, observationCap } = this.setup.config;
-    if (this.ids.length + actionCap + observationCap > window) this.finish('window-full', 0);
+    if (this.row.ids.length + actionCap + observationCap > window) this.finish('window-full', 0);
     else this.need = 'action';
   }
 
   /** What stands in the place of a summary where the policy writes none; no longer than one. */
   private unwritten(kind: 'last-n' | 'oracle'): number[] {
     const most = this.setup.config.summaryCap - 1;
-    if (kind === 'last-n') return this.ids.slice(-most);
+    if (kind === 'last-n') return this.row.ids.slice(-most);
     return [...encode(this.setup.tracker.facts().join(' ')).slice(0, most)];
   }
 
   /** Eq. 9: rebuilds the context from the summary; the tail shrinks until the reserve fits, whatever M says. */
   private resume(content: readonly number[]): void {
     const { config, tracker } = this.setup;
-    const before = this.ids.length;
+    const before = this.row.ids.length;
     const head = [special.bos, ...(config.keepTask ? this.taskText() : []), special.resume, ...content];
     const needed = tracker.facts();
     const text = decodeCommand(content);
@@ -359,23 +324,11 @@ export class Episode {
     this.beforeAction();
   }
 
-  /** Stores the current row; a row without a sampled token is dropped and counted nowhere. */
+  /** Stores the current row, unless nothing in it was sampled. */
   private closeSegment(kind: SegmentKind): void {
     // A summary row trains the summary alone: the actions before it belong to the execution row.
-    const from = kind === 'summary' ? this.sampleStart : this.contextLength;
-    const mask = Uint8Array.from(this.mask);
-    if (mask.fill(0, 0, from).indexOf(1) < 0) return;
-    const keep = (values: readonly number[]) => Float32Array.from(values).fill(0, 0, from);
-    this.segments.push({
-      kind,
-      ids: Uint16Array.from(this.ids),
-      mask,
-      contextLength: from,
-      logp: keep(this.logp),
-      values: keep(this.values),
-      advantages: new Float32Array(this.ids.length),
-      targets: new Float32Array(this.ids.length),
-    });
+    const segment = this.row.segment(kind, kind === 'summary' ? this.sampleStart : this.row.contextLength);
+    if (segment) this.segments.push(segment);
   }
 
   private finish(stop: StopReason, reward: number): void {

@@ -3,7 +3,8 @@
  * section 8). The note is a row of the attempt that reads it: that attempt's reward is what it is good for.
  */
 import { NOTE_REQUEST_TOKENS, type RunConfig } from '../../core/config/config';
-import { Episode, type EpisodeSetup } from './episode';
+import { Episode } from './episode';
+import type { EpisodeSetup } from './episode-setup';
 import { trackerOf } from './tasks';
 
 /** Whether notes are written between attempts. */

@@ -8,7 +8,8 @@ import type { Rollout } from '../../core/trajectory/trajectory';
 import { Turns } from '../../core/turns';
 import type { TerminalPool } from '../../env/pool';
 import type { DecodeJob, ModelRole, PolicyEngine } from '../../model/engine';
-import { Episode, type EpisodeSetup } from './episode';
+import { Episode } from './episode';
+import type { EpisodeSetup } from './episode-setup';
 import { firstAttempt, nextAttempt } from './retry';
 
 /** Called between waves; resolves when the run may go on, rejects to cancel. */

@@ -1,8 +1,6 @@
 /** The training loop: rollout → advantages → update → evaluate → save, as a state machine that can pause, step and stop. */
 import { errorParts } from '../../core/errors';
 import type { EvalMode } from '../../core/experiment/experiment';
-import { sameKernels } from '../../core/kernels';
-import { advantageBySegment, factRecall, mean, meanSummaryTokens, stopShares } from '../../core/metrics/metrics';
 import type { Alarm, EvalSummary, IterationRecord } from '../../core/metrics/records';
 import type {
   Checkpoint,
@@ -15,16 +13,15 @@ import type {
 } from '../../core/protocol/protocol';
 import type { Rollout } from '../../core/trajectory/trajectory';
 import type { TerminalPool } from '../../env/pool';
-
 import type { ModelRole, PolicyEngine } from '../../model/engine';
-import { learn, learningRateAt, trainingProgress } from '../learn/learn';
-import { learningReward } from '../learn/reward';
-import type { EpisodeSetup } from '../rollout/episode';
+import { learn, trainingProgress } from '../learn/learn';
 import { rollOut } from '../rollout/rollout';
-import { drawTasks, trackerOf } from '../rollout/tasks';
+import { trainingSetups } from '../rollout/tasks';
 import { watchEpisode } from '../rollout/watch';
 import { Control, Stopped } from './control';
 import { evalNames, evaluate, trainingConfig } from './evaluate';
+import { movedAlarm, type Place } from './moved';
+import { iterationRecord } from './record';
 import { expectedIterations, IterationClock } from './remaining';
 import { metered, TimeAccount } from './timing';
 
@@ -36,7 +33,7 @@ export interface TrainerDependencies {
   readonly base: Float32Array;
   readonly emit: (event: TrainerEvent) => void;
   /** The adapter, build and kernels that run now; a resumed run may have been started elsewhere. */
-  readonly here: Pick<RunHeader, 'adapter' | 'build' | 'kernels'>;
+  readonly here: Place;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   /** Compactions that held-out tasks require, where they are known; filled by evaluations. */
@@ -111,7 +108,7 @@ export class Trainer {
     const { config, runId } = this.header;
     this.startedAt = this.deps.now();
     this.clock = new IterationClock(this.startedAt);
-    if (checkpoint) this.pending = this.movedHere();
+    if (checkpoint) this.pending = movedAlarm(this.header, this.deps.here);
     try {
       this.setStatus('preparing', 'loading the base policy');
       await this.restore(checkpoint);
@@ -133,20 +130,6 @@ export class Trainer {
       await sink.saveStatus(runId, 'failed').catch(() => {});
       throw thrown;
     }
-  }
-
-  /** The alarm of a run that continues on another adapter or build than it was started on. */
-  private movedHere(): Alarm[] {
-    const {
-      here,
-      here: { adapter, build },
-    } = this.deps;
-    const same = sameKernels(here.kernels, this.header.kernels);
-    if (adapter === this.header.adapter && build === this.header.build && same) return [];
-    const place = (p: { adapter: string; build: string }) =>
-      `${p.adapter}, build ${p.build}${p === here && !same ? ', other kernels' : ''}`;
-    const message = `Started on ${place(this.header)}; continued on ${place(this.deps.here)}: from here on it is not bit-identical to an uninterrupted run.`;
-    return [{ code: 'moved', message }];
   }
 
   private outcome(status: 'finished' | 'stopped', last: IterationRecord | null): RunOutcome {
@@ -224,40 +207,21 @@ export class Trainer {
             },
           ]
         : [];
-    const { stats } = result;
-    const record: IterationRecord = {
-      iteration,
-      envTokens: this.envTokens,
-      trainSuccess: mean(rollouts.map((r) => (r.solved ? 1 : 0))) ?? 0,
-      meanReturn: mean(rollouts.map((r) => learningReward(r, config))) ?? 0,
-      loss: stats?.loss ?? 0,
-      policyLoss: stats?.policyLoss ?? 0,
-      valueLoss: result.valueLoss,
-      entropy: result.entropy,
-      kl: stats?.kl ?? 0,
-      clipFraction: stats?.clipFraction ?? 0,
-      gradNorm: stats?.gradNorm ?? 0,
-      ratioError: result.ratioError,
-      explainedVariance: result.explainedVariance,
-      explainedVarianceExecution: result.explainedVarianceExecution,
-      explainedVarianceSummary: result.explainedVarianceSummary,
-      summaryTokens: meanSummaryTokens(rollouts),
-      compactions: mean(rollouts.map((r) => r.compactions.length)) ?? 0,
-      turns: mean(rollouts.map((r) => r.steps.length)) ?? 0,
-      factRecall: factRecall(rollouts),
-      advantageBySegment: advantageBySegment(rollouts),
-      stops: stopShares(rollouts),
-      policyTokens: result.policyTokens,
-      learningRate: learningRateAt(config.learningRate, config, progress),
-      updateSkipped: stats === null,
-      alarms: [...this.pending, ...result.alarms, ...killed],
-      ...evals,
-      rolloutMs,
-      updateMs,
-      evalMs,
-      timing,
-      ...(evals.evalComp && { evalTiming }),
-    };
+    const record = iterationRecord(
+      rollouts,
+      result,
+      { config, progress, before: this.pending, after: killed },
+      {
+        iteration,
+        envTokens: this.envTokens,
+        ...evals,
+        rolloutMs,
+        updateMs,
+        evalMs,
+        timing,
+        ...(evals.evalComp && { evalTiming }),
+      },
+    );
     this.pending = [];
     await this.enter('save');
     this.iteration = iteration + 1;
@@ -296,23 +260,7 @@ export class Trainer {
     const { pool, engine, emit } = this.deps;
     const { seed, runId } = this.header;
     const config = trainingConfig(this.header.config);
-    const { iteration } = this;
-    const groups = config.episodes / config.groupSize;
-    const tasks = drawTasks(config, seed, 'train', iteration * groups, groups);
-    const setups: EpisodeSetup[] = Array.from({ length: config.episodes }, (_, i) => {
-      const group = Math.floor(i / config.groupSize);
-      const task = tasks[group]!;
-      return {
-        id: iteration * config.episodes + i,
-        split: 'train',
-        iteration,
-        taskIndex: iteration * groups + group,
-        task,
-        tracker: trackerOf(task, config),
-        compactionsRequired: null,
-        config,
-      };
-    });
+    const setups = trainingSetups(config, seed, this.iteration);
     return rollOut(setups, {
       engine,
       pool,

@@ -16,53 +16,24 @@ import type {
   RunSummary,
   TrainerApi,
   TrainerEvent,
-  TrainerStatus,
 } from '../../core/protocol/protocol';
 import { decode, VOCABULARY_SIZE } from '../../core/tokenizer/tokenizer';
 import type { Rollout } from '../../core/trajectory/trajectory';
 import { Turns } from '../../core/turns';
-import type { TerminalPool } from '../../env/pool';
-import { createBrowserPool } from '../../env/pool-browser';
-import type { PolicyEngine } from '../../model/engine';
 import { openStore, type Store } from '../../store';
 import { presets } from '../presets/presets';
 import { shapeOf } from '../presets/pretrain';
 import { build } from '../session/build';
-import { keptReports, type MeasureOptions, measuredChoice, planFor, requireStoredPlan } from '../session/kernel-plan';
+import { keptReports, type MeasureOptions, measuredChoice, planFor } from '../session/kernel-plan';
 import { writeModel } from '../session/model-file';
-import { createEngine, loadBase, type Machine, machineFor } from '../session/session';
+import { loadBase, type Machine, machineFor } from '../session/session';
 import { nothingSaved, provenance } from '../trainer/run-export';
-import { Trainer } from '../trainer/trainer';
+import { type ActiveRun, launch } from './active-run';
 import { fetchBase } from './base-file';
 import { CellDesk } from './cell-desk';
 import { benchRunning, Desk } from './desk';
 import { DeviceSlot } from './device-slot';
 import { heldRuns, holdBench, holdRun, type Release, requireNoBench } from './run-lock';
-
-/** A run in progress. */
-interface Active {
-  readonly header: RunHeader;
-  readonly trainer: Trainer;
-  /** Resolves when the run has ended and let go of what it held. */
-  readonly done: Promise<void>;
-  readonly fate: Fate;
-}
-
-interface Fate {
-  /** On its way out: it can only be loaded anew. */
-  ending: boolean;
-  /** Its device was lost: whatever fails after that is a consequence. */
-  lost: boolean;
-}
-
-/** What a run holds while it is active. */
-interface Held {
-  engine?: PolicyEngine;
-  pool?: TerminalPool;
-  readonly lock: Release;
-}
-
-const ENDED: ReadonlySet<TrainerStatus> = new Set(['finished', 'stopped', 'failed']);
 
 /** Errors of `acquireDevice` that say that there is none, and not that one failed. */
 const NO_ADAPTER: ReadonlySet<string> = new Set(['gpu.missing', 'gpu.no-adapter']);
@@ -74,7 +45,7 @@ class TrainerService implements TrainerApi {
   /** Notices from before the page listened. */
   private readonly early: LabErrorParts[] = [];
   private readonly store: Promise<Store> = this.open();
-  private active: Active | null = null;
+  private active: ActiveRun | null = null;
   /** The run whose lock this tab holds. */
   private lockedId: string | null = null;
   /** Runs begin and end one at a time: two calls at once must not leave two runs on the device. */
@@ -347,52 +318,21 @@ class TrainerService implements TrainerApi {
     }
   }
 
-  /** @param lock of the run; let go when the run has ended, or now when it cannot begin */
   private async launch(
     header: RunHeader,
     machine: Machine,
     checkpoint: Checkpoint | null,
     lock: Release,
   ): Promise<void> {
-    const held: Held = { lock };
-    try {
-      const { shape, parameters } = await loadBase(header.config, header.seed, fetchBase);
-      // A run goes on with the kernels it began with, whatever was measured since: only so is it the same run.
-      await requireStoredPlan(machine, shape, header);
-      held.pool = await createBrowserPool({ workers: header.config.terminalWorkers });
-      held.engine = await createEngine(machine, shape, header.config, header.kernels);
-      const fate: Fate = { ending: false, lost: false };
-      const trainer = new Trainer(header, {
-        engine: held.engine,
-        pool: held.pool,
-        sink: await this.store,
-        base: parameters,
-        here: { adapter: machine.adapter, build, kernels: header.kernels },
-        emit: (event) => {
-          if (event.type === 'progress' && ENDED.has(event.progress.status)) fate.ending = true;
-          if (event.type !== 'failed' || !fate.lost) this.listener(event);
-        },
-        now: () => performance.now(),
-      });
-      // The trainer itself reports how it failed.
-      const done = trainer.run(checkpoint).then(
-        () => {},
-        () => {},
-      );
-      this.active = { header, trainer, fate, done: done.then(() => this.close(held)) };
-    } catch (thrown) {
-      await this.close(held);
-      // A run that never began is not to be listed as one that waits.
-      if (!checkpoint) await (await this.store).saveStatus(header.runId, 'failed').catch(() => {});
-      throw thrown;
-    }
-  }
-
-  private async close(held: Held): Promise<void> {
-    this.active = null;
-    held.engine?.dispose();
-    await held.pool?.close();
-    await held.lock();
+    this.active = await launch(header, checkpoint, {
+      machine,
+      store: await this.store,
+      lock,
+      listener: (event) => this.listener(event),
+      onClose: () => {
+        this.active = null;
+      },
+    });
   }
 }
 
