@@ -9,12 +9,20 @@ import { crc32 } from './crc32';
 import { deflateRaw, InflateLimitError, inflateRaw } from './deflate';
 import { compactDocument, DOCUMENT_VERSION, type NotebookDocument, parseDocument, versionError } from './document';
 import { limits } from './limits';
+import { meansNotebook, mendedLinks } from './mend-link';
 
 const FRESH_LINK = 'Ask for a fresh link, copied whole, or for the notebook as a file.';
 
-/** Whether a fragment (with or without `#`) claims to carry a notebook. Others are left to the page, e.g. `#cell-3`. */
+const WHOLE = /^(([0-9]{1,4})\.([A-Za-z0-9_-]*))\.([0-9a-f]{8})$/;
+/** Escaped three characters for one, some twice over: longer than this, no mangled link is looked into. */
+const MANGLED_CHARS = 4 * limits.linkChars;
+
+/**
+ * Whether a fragment (with or without `#`) was meant to carry a notebook, also when it was damaged since. Others are left to
+ * the page, e.g. `#cell-3`.
+ */
 export function isDocumentFragment(fragment: string): boolean {
-  return /^#?nb=/.test(fragment);
+  return /^#?nb=/.test(fragment) || meansNotebook(fragment.slice(0, MANGLED_CHARS));
 }
 
 /**
@@ -34,22 +42,37 @@ export async function encodeDocument(document: NotebookDocument): Promise<string
 }
 
 /**
- * Decodes a fragment from anywhere. Runs nothing, stores nothing.
+ * Decodes a fragment from anywhere: as it is when it is whole, else with what mail and chat programs did to it undone. Runs
+ * nothing, stores nothing.
  * @param fragment with or without the leading `#`
  * @throws LabError link.damaged (cut or changed on its way), link.version, link.too-large, link.invalid (whole, but not a
  *   notebook), link.unsupported (the browser has no DecompressionStream)
  */
 export async function decodeDocument(fragment: string): Promise<NotebookDocument> {
   requirePlatform();
-  if (fragment.length > limits.linkChars) throw tooLarge(`${fragment.length} characters`, `${limits.linkChars}`);
-  const match = /^#?nb=(([0-9]{1,4})\.([A-Za-z0-9_-]*))\.([0-9a-f]{8})$/.exec(fragment);
-  if (!match) throw damaged('the link is incomplete or holds characters that do not belong there');
-  const [, body = '', version = '', payload = '', sum] = match;
-  if (checksum(body) !== sum) throw damaged('the checksum does not fit the text');
+  const { version, payload } = readEnvelope(fragment);
   if (version !== String(DOCUMENT_VERSION)) throw versionError(version, 'link');
   const compressed = fromBase64Url(payload);
   if (!compressed) throw damaged('the text is not base64url');
   return parseDocument({ ...(await readContent(compressed)), version: DOCUMENT_VERSION }, 'link');
+}
+
+/** The first reading of a fragment whose checksum fits: strictly first, then mended. */
+function readEnvelope(fragment: string): { version: string; payload: string } {
+  const most = `${limits.linkChars} characters`;
+  if (fragment.length > MANGLED_CHARS) throw tooLarge(`${fragment.length} characters`, most);
+  const strict = /^#?nb=/.test(fragment) ? fragment.slice(fragment.indexOf('=') + 1) : '';
+  const readings = WHOLE.test(strict) ? [strict] : mendedLinks(fragment);
+  for (const reading of readings) {
+    if (reading.length > limits.linkChars) throw tooLarge(`${reading.length} characters`, most);
+    const [, body = '', version = '', payload = '', sum] = WHOLE.exec(reading) ?? [];
+    if (body !== '' && checksum(body) === sum) return { version, payload };
+  }
+  throw damaged(
+    readings.length > 0
+      ? 'the checksum does not fit the text'
+      : 'the link is incomplete or holds characters that do not belong there',
+  );
 }
 
 async function readContent(compressed: Uint8Array<ArrayBuffer>): Promise<object> {
