@@ -5,11 +5,13 @@
 import * as v from 'valibot';
 import { benchCell } from './cells/bench';
 import { comparisonCell } from './cells/comparison';
+import { episodeCell } from './cells/episode';
 import { experimentCell } from './cells/experiment';
 import { proseCell } from './cells/prose';
 
 export type { BenchCell } from './cells/bench';
 export type { ComparisonCell } from './cells/comparison';
+export type { EpisodeCell } from './cells/episode';
 export type { ExperimentCell } from './cells/experiment';
 export type { ProseCell } from './cells/prose';
 
@@ -18,6 +20,7 @@ export const cellTypes = {
   experiment: experimentCell,
   bench: benchCell,
   comparison: comparisonCell,
+  episode: episodeCell,
 } as const;
 
 export type CellKind = keyof typeof cellTypes;
@@ -31,6 +34,7 @@ export const cellSchema = v.variant('kind', [
   experimentCell.schema,
   benchCell.schema,
   comparisonCell.schema,
+  episodeCell.schema,
 ]);
 
 /** A fresh cell of a kind. */

@@ -8,6 +8,7 @@ import { resultsDocument } from '../notebook/results';
 import { presets } from '../run/presets/presets';
 import { createTrainerClient } from '../run/worker/client';
 import { fetchResults } from './comparison/results-file';
+import { fetchEpisodes } from './episode/load';
 import type { LabApp } from './lab-app';
 import './lab-app';
 import { reloadOnce } from './share';
@@ -27,6 +28,7 @@ if (app)
     ],
     createTrainer: createTrainerClient,
     fetchResults,
+    fetchEpisodes,
     openShelf: openNotebookShelf,
   };
 

@@ -5,6 +5,8 @@ import { keyed } from 'lit/directives/keyed.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { type Cell, cellKinds } from '../notebook/cells';
 import { limits } from '../notebook/limits';
+import type { TrainRequest } from './cells/episode';
+import type { LabExperiment } from './cells/experiment';
 import { cellViews } from './cells/registry';
 import { type IconName, icon } from './icons';
 import { LabElement } from './lab-element';
@@ -29,6 +31,9 @@ export class LabNotebook extends LabElement {
     css`
       :host { display: block; padding: 0 var(--gutter); }
       .title { max-width: var(--column); margin: clamp(2.2rem, 6vw, 4.5rem) auto 1.6rem; display: flex; align-items: flex-start; gap: 0.6rem; }
+      .title.opening { max-width: var(--figure); margin: clamp(0.6rem, 1.6vw, 1.2rem) auto 0; }
+      .title.opening h1 { font-size: clamp(1.6rem, 1.2rem + 1.6vw, 2.2rem); }
+      .title.opening + .insert { min-height: 0; height: 0; position: relative; z-index: 1; }
       h1 { font-family: var(--font-prose); font-weight: 600; font-size: clamp(1.9rem, 1.3rem + 2.6vw, 3rem); line-height: 1.12; letter-spacing: -0.02em; margin: 0; text-wrap: balance; overflow-wrap: anywhere; }
       .title wa-input { flex: 1; }
       .title wa-button { opacity: 0; transition: opacity 120ms; }
@@ -83,6 +88,16 @@ export class LabNotebook extends LabElement {
     void this.focusCell(key);
   }
 
+  /** Brings the first experiment into view and starts it; a notebook without one gets one after the cell that asked. */
+  private async train(after: number, preset: string): Promise<void> {
+    const experiment = this.model.items.find(({ cell }) => cell.kind === 'experiment');
+    const key = experiment?.key ?? this.model.insert(after + 1, { kind: 'experiment', preset, seed: 1, config: {} });
+    await this.focusCell(key);
+    const view = this.renderRoot.querySelector<LabExperiment>(`#cell-${key} lab-experiment`);
+    await view?.updateComplete;
+    view?.begin();
+  }
+
   private removeCell({ key, cell }: KeyedCell): void {
     this.model.remove(key);
     this.spoken = `${cellViews[cell.kind].label} deleted. Undo is offered at the bottom of the page.`;
@@ -133,7 +148,9 @@ export class LabNotebook extends LabElement {
     const rename = (event: Event) => {
       model.rename((event.target as HTMLInputElement).value);
     };
-    return html`<div class="title">
+    // Some cells say what the title says: they stand directly under it.
+    const first = model.items[0]?.cell.kind;
+    return html`<div class="title ${first && cellViews[first].opens ? 'opening' : ''}">
       ${
         this.editingTitle
           ? html`<wa-input
@@ -200,6 +217,7 @@ export class LabNotebook extends LabElement {
       aria-label="${view.label}, cell ${index + 1} of ${this.model.items.length}"
       @cell-change=${(e: CustomEvent<Cell>) => this.model.update(key, e.detail)}
       @cell-done=${done}
+      @train=${(e: TrainRequest) => void this.train(index, e.detail.preset)}
     >
       <div class="tools">
         ${

@@ -46,6 +46,8 @@ export interface LabServices {
   createTrainer(): TrainerApi;
   /** Text of a results file of the site, by name without its ending. @throws LabError results.missing, results.unreachable */
   fetchResults(name: string): Promise<string>;
+  /** Text of a file of public/episodes, by name with its ending. @throws LabError episodes.missing, episodes.unreachable */
+  fetchEpisodes(file: string): Promise<string>;
   /** @param onNotice told what the visitor should know about the storage */
   openShelf(onNotice: (notice: LabErrorParts) => void): Promise<NotebookShelf>;
 }

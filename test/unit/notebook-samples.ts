@@ -40,6 +40,10 @@ const cellArbitrary: fc.Arbitrary<Cell> = fc.oneof(
     config: configArbitrary,
   }),
   fc.record({ kind: fc.constant('bench' as const), large: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('episode' as const),
+    recording: fc.stringMatching(/^([a-z][a-z0-9-]{0,39})?$/),
+  }),
 );
 
 export const documentArbitrary: fc.Arbitrary<NotebookDocument> = fc.record({

@@ -131,6 +131,12 @@ export class LabExperiment extends LabElement {
     }
   }
 
+  /** Run, pressed from elsewhere on the page; a run that is there already is only shown. */
+  begin(): void {
+    if (this.status() === 'none' && !this.busy && this.pending === null)
+      this.command(new CustomEvent<RunCommand>('command', { detail: 'run' }));
+  }
+
   private command(event: CustomEvent<RunCommand>): void {
     const { session } = this;
     if (event.detail === 'run' && this.obstacle() !== '') return;

@@ -1,10 +1,19 @@
 /** How each kind of cell is shown: one file per kind, one line here. */
 import { html, type TemplateResult } from 'lit';
-import type { BenchCell, Cell, CellKind, ComparisonCell, ExperimentCell, ProseCell } from '../../notebook/cells';
+import type {
+  BenchCell,
+  Cell,
+  CellKind,
+  ComparisonCell,
+  EpisodeCell,
+  ExperimentCell,
+  ProseCell,
+} from '../../notebook/cells';
 import type { LabServices } from '../services';
 import type { TrainerSession } from '../trainer-session';
 import './bench';
 import './comparison';
+import './episode';
 import './experiment';
 import './prose';
 
@@ -22,6 +31,8 @@ export interface CellView {
   readonly wide: boolean;
   /** Whether the cell has a separate editing mode. */
   readonly editable: boolean;
+  /** As the first cell of a notebook it stands directly under the title. */
+  readonly opens?: boolean;
   render(cell: Cell, context: CellContext): TemplateResult;
 }
 
@@ -51,5 +62,13 @@ export const cellViews: Readonly<Record<CellKind, CellView>> = {
     editable: false,
     render: (cell, { services, session }) =>
       html`<lab-comparison .cell=${cell as ComparisonCell} .services=${services} .session=${session}></lab-comparison>`,
+  },
+  episode: {
+    label: 'Episode',
+    wide: true,
+    opens: true,
+    editable: false,
+    render: (cell, { services }) =>
+      html`<lab-episode .cell=${cell as EpisodeCell} .services=${services}></lab-episode>`,
   },
 };

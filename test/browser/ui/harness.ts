@@ -11,6 +11,7 @@ import '../../../src/ui/lab-app';
 import { openNotebookShelf } from '../../../src/ui/shelf';
 import { fakeResults } from './fake-results';
 import { FakeTrainer } from './fake-trainer';
+import { fakeEpisodes } from './mount';
 
 const query = new URLSearchParams(location.search);
 const number = (name: string) => (query.has(name) ? Number(query.get(name)) : undefined);
@@ -30,5 +31,6 @@ app.services = {
   shipped: [],
   createTrainer: () => trainer,
   fetchResults,
+  fetchEpisodes: fakeEpisodes,
   openShelf: openNotebookShelf,
 };

@@ -9,6 +9,7 @@ import { presets } from '../../../src/run/presets/presets';
 import type { LabApp } from '../../../src/ui/lab-app';
 import '../../../src/ui/lab-app';
 import type { NotebookShelf, SavedNotebook } from '../../../src/ui/services';
+import sampleEpisode from '../../fixtures/episodes/sample.json';
 import { fakeResults } from './fake-results';
 import { type FakeOptions, FakeTrainer } from './fake-trainer';
 
@@ -24,6 +25,14 @@ export const home: NotebookDocument = {
 /** The site's only results are the sample, as "paper-table". */
 export const fakeFetch = async (name: string): Promise<string> =>
   name === 'paper-table' ? JSON.stringify(fakeResults) : 'nothing';
+
+/** Three tasks, all of them the sample written by hand. */
+export const fakeEpisodes = async (file: string): Promise<string> =>
+  JSON.stringify(
+    file === 'index.json'
+      ? ['one', 'two', 'three'].map((name) => ({ name, title: `Task ${name}`, file: `${name}.json` }))
+      : { ...sampleEpisode, title: file },
+  );
 
 export function memoryShelf(): NotebookShelf & { readonly saved: Map<string, NotebookDocument> } {
   const saved = new Map<string, NotebookDocument>();
@@ -60,6 +69,7 @@ export async function mount(options: FakeOptions = {}, prepare: (t: FakeTrainer)
     shipped: [{ name: 'what-reproduces', document: resultsDocument, about: 'results' }],
     createTrainer: () => trainer,
     fetchResults: fakeFetch,
+    fetchEpisodes: fakeEpisodes,
     openShelf: async () => shelf,
   };
   document.body.append(app);
