@@ -76,7 +76,7 @@ export class LabEpisodePane extends LabElement {
   }
 
   private card({ number, of, before, after, summary, facts }: FoldCard) {
-    return html`<div class="card full fresh" data-fold=${number} tabindex="0" role="region" aria-label=${`Summary ${number} of ${of}`}>
+    return html`<div class="card full fresh" data-fold=${number} tabindex="0" role="region" aria-label=${`Summary ${number} of ${of}, ${this.name}`}>
       <p class="head"><b>Summary ${number} of ${of}</b><span>${before} → ${after} tokens</span></p>
       <p class="text">${summary.length > 0 ? pieces(summary) : '(empty)'}</p>
       <ul>${facts.map(verdict)}</ul>

@@ -27,7 +27,11 @@ const fetchResults = async () => JSON.stringify(fakeResults);
 const app = document.querySelector<LabApp>('lab-app') as LabApp;
 app.services = {
   presets,
-  home: query.has('comparison') ? { ...homeDocument, cells: sample.slice(-1) } : homeDocument,
+  home: query.has('episode')
+    ? { ...homeDocument, cells: [{ kind: 'episode', recording: '' }, ...homeDocument.cells] }
+    : query.has('comparison')
+      ? { ...homeDocument, cells: sample.slice(-1) }
+      : homeDocument,
   shipped: [],
   createTrainer: () => trainer,
   fetchResults,
