@@ -133,10 +133,15 @@ function parseCounters(text: string | undefined): Omit<Checkpoint, 'policy' | 'c
   try {
     const counters = JSON.parse(text ?? '') as Omit<Checkpoint, 'policy' | 'critic'>;
     const { iteration, envTokens, elapsedMs } = counters;
-    return Number.isSafeInteger(iteration) && [envTokens, elapsedMs].every(Number.isFinite) ? counters : null;
+    const sane = Number.isSafeInteger(iteration) && [iteration, envTokens, elapsedMs].every(isAmount);
+    return sane ? counters : null;
   } catch {
     return null;
   }
+}
+
+function isAmount(n: number): boolean {
+  return Number.isFinite(n) && n >= 0;
 }
 
 /** Reads config.json. It may have been edited by hand, or written by a build with other configuration keys. */

@@ -103,6 +103,38 @@ export function tensorOf(flat: Float32Array, layout: ParameterLayout, name: stri
   return flat.subarray(entry.offset, entry.offset + entry.size);
 }
 
+/**
+ * Checks the numbers of one tensor, or of a flat array of `parameterLayout` and its like.
+ * @param where the file or run they are from
+ * @throws `model.non-finite` naming the tensor and the index of the first NaN or infinity
+ */
+export function requireFinite(data: Float32Array, { name, shape }: NamedShape, where: string): void {
+  const at = data.findIndex((x) => !Number.isFinite(x));
+  if (at < 0) return;
+  // Row-major: the last axis runs fastest.
+  let rest = at;
+  const index = [...shape].reverse().map((n) => {
+    const i = rest % n;
+    rest = Math.floor(rest / n);
+    return i;
+  });
+  throw new LabError({
+    code: 'model.non-finite',
+    what: 'A parameter is not a finite number',
+    where: `${where}, ${name}[${index.reverse().join(', ')}]`,
+    expected: 'finite numbers only',
+    got: String(data[at]),
+    fix: 'Use an earlier or another checkpoint, or train again with a lower learningRate or gradClip.',
+  });
+}
+type NamedShape = Pick<ParameterEntry, 'name' | 'shape'>;
+
+/** `requireFinite` of every tensor of a flat array. @param prefix in front of the tensors' names */
+export function requireFiniteParameters(flat: Float32Array, layout: ParameterLayout, prefix: string, where: string) {
+  for (const { name, shape, offset, size } of layout.entries)
+    requireFinite(flat.subarray(offset, offset + size), { name: prefix + name, shape }, where);
+}
+
 /** @throws `model.parameters` when a flat array does not have the layout's length */
 export function checkParameterCount(flat: Float32Array, { total }: ParameterLayout): void {
   if (flat.length === total) return;

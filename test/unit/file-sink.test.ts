@@ -7,7 +7,7 @@ import type { Checkpoint, ModelState, RunHeader } from '../../src/core/protocol/
 import type { Rollout } from '../../src/core/trajectory/trajectory';
 import { FileSink } from '../../src/headless/file-sink';
 import { type ModelShape, parameterLayout } from '../../src/model/parameters';
-import { readTrainingState, writeTrainingState } from '../../src/run/session/model-file';
+import { readModel, readTrainingState, writeModel, writeTrainingState } from '../../src/run/session/model-file';
 import { sampleRecord } from './store-samples';
 
 const shape: ModelShape = {
@@ -22,6 +22,10 @@ const shape: ModelShape = {
 const state = (step: number): ModelState => {
   const flat = new Float32Array(parameterLayout(shape).total);
   return { parameters: flat, m: flat, v: flat, step };
+};
+const fresh = (): ModelState => {
+  const zeros = () => new Float32Array(parameterLayout(shape).total);
+  return { parameters: zeros(), m: zeros(), v: zeros(), step: 1 };
 };
 const header: RunHeader = {
   runId: 'r',
@@ -131,6 +135,40 @@ describe('a run in a folder', () => {
       else writeFileSync(path(name), damaged);
       await expect(sink.loadRun()).rejects.toThrow(message);
       expect(text(other)).toBe(before);
+    },
+  );
+
+  test.each([
+    ['policy', 'parameters', Number.NaN, /policy\.wte\[1, 2\]: expected finite numbers only, got NaN/],
+    ['policy', 'm', Number.POSITIVE_INFINITY, /policy\.adam_m\.wte\[1, 2\]: .*got Infinity/],
+    ['critic', 'v', Number.NEGATIVE_INFINITY, /critic\.adam_v\.wte\[1, 2\]: .*got -Infinity/],
+  ] as const)(
+    'a checkpoint with a %s whose %s hold %d is refused: file, tensor, place, fix',
+    async (role, key, bad, at) => {
+      const sink = await saved();
+      const whole = { policy: fresh(), critic: fresh() };
+      whole[role][key][1 * 4 + 2] = bad;
+      const counters = JSON.stringify({ iteration: 2, envTokens: 1, elapsedMs: 1 });
+      writeFileSync(path('checkpoint.safetensors'), writeTrainingState(shape, whole, { counters }));
+      await expect(sink.loadRun()).rejects.toThrow(at);
+      await expect(sink.loadRun()).rejects.toMatchObject({
+        code: 'model.non-finite',
+        parts: {
+          where: expect.stringContaining(path('checkpoint.safetensors')),
+          fix: expect.stringContaining('earlier'),
+        },
+      });
+      const policy = () => readModel(writeModel(shape, whole[role][key], {}), 'a.safetensors');
+      expect(policy).toThrowError(/a\.safetensors, wte\[1, 2\]/);
+    },
+  );
+
+  test.each(['{"iteration":2,"envTokens":1e999,"elapsedMs":1}', '{"iteration":-1,"envTokens":1,"elapsedMs":1}'])(
+    'a checkpoint with counters %s is refused',
+    async (counters) => {
+      const sink = await saved();
+      writeFileSync(path('checkpoint.safetensors'), writeTrainingState(shape, { policy: state(2) }, { counters }));
+      await expect(sink.loadRun()).rejects.toMatchObject({ code: 'run.checkpoint' });
     },
   );
 

@@ -45,6 +45,8 @@ function floatJson(x: number): string {
   return String(Number(x.toPrecision(9)));
 }
 
+// JSON has no NaN, but 1e999 is read as an infinity.
+const finite = v.pipe(v.number(), v.finite());
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const isList = (input: unknown): input is unknown[] => Array.isArray(input);
 
@@ -106,7 +108,7 @@ const rolloutSchema = v.pipe(
     split: v.picklist(['train', 'eval']),
     iteration: count,
     family: v.string(),
-    difficulty: v.number(),
+    difficulty: finite,
     taskIndex: count,
     instruction: v.string(),
     compactionsRequired: v.nullable(count),
@@ -129,7 +131,7 @@ const rolloutSchema = v.pipe(
       }),
     ),
     stop: v.picklist(STOPS),
-    reward: v.number(),
+    reward: finite,
     solved: v.boolean(),
     fedTokens: count,
     killed: v.boolean(),

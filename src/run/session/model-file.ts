@@ -2,7 +2,7 @@
 import { inFile, LabError } from '../../core/errors';
 import type { ModelState } from '../../core/protocol/protocol';
 import { type NamedTensor, readSafetensors, requireTensor, writeSafetensors } from '../../core/safetensors';
-import { type ModelShape, parameterLayout, tensorOf } from '../../model/parameters';
+import { type ModelShape, parameterLayout, requireFiniteParameters, tensorOf } from '../../model/parameters';
 
 /** A model with its architecture and where it comes from. */
 export interface ModelFile {
@@ -17,12 +17,18 @@ function named(prefix: string, shape: ModelShape, flat: Float32Array): NamedTens
   return layout.entries.map((e) => ({ name: prefix + e.name, shape: e.shape, data: tensorOf(flat, layout, e.name) }));
 }
 
-function flatOf(file: ReturnType<typeof readSafetensors>, prefix: string, shape: ModelShape): Float32Array {
+function flatOf(
+  file: ReturnType<typeof readSafetensors>,
+  prefix: string,
+  shape: ModelShape,
+  where: string,
+): Float32Array {
   const layout = parameterLayout(shape);
   // All tensors are looked at before memory is asked for: a file may claim any shape.
   for (const entry of layout.entries) requireTensor(file, prefix + entry.name, entry.shape);
   const flat = new Float32Array(layout.total);
   for (const entry of layout.entries) flat.set(requireTensor(file, prefix + entry.name, entry.shape), entry.offset);
+  requireFiniteParameters(flat, layout, prefix, where);
   return flat;
 }
 
@@ -72,7 +78,7 @@ function openFile<T>(
 export function readModel(bytes: Uint8Array, where: string): ModelFile {
   return openFile(bytes, where, (file, shape) => ({
     shape,
-    parameters: flatOf(file, '', shape),
+    parameters: flatOf(file, '', shape, where),
     metadata: file.metadata,
   }));
 }
@@ -125,9 +131,9 @@ export function readTrainingState(
     const models: Record<string, ModelState> = {};
     for (const [role, step] of parseSteps(file.metadata.get('steps'), where))
       models[role] = {
-        parameters: flatOf(file, `${role}.`, shape),
-        m: flatOf(file, `${role}.adam_m.`, shape),
-        v: flatOf(file, `${role}.adam_v.`, shape),
+        parameters: flatOf(file, `${role}.`, shape, where),
+        m: flatOf(file, `${role}.adam_m.`, shape, where),
+        v: flatOf(file, `${role}.adam_v.`, shape, where),
         step,
       };
     return { models, metadata: file.metadata, shape };
