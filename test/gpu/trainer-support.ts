@@ -62,6 +62,8 @@ export async function play(
     seed?: number;
     checkpoint?: Checkpoint;
     refuse?: number;
+    /** Saves here too. */
+    also?: Sink;
     here?: Pick<RunHeader, 'adapter' | 'build'>;
     wrap?: (engine: PolicyEngine) => PolicyEngine;
     wrapPool?: (pool: TerminalPool) => TerminalPool;
@@ -86,10 +88,12 @@ export async function play(
     engine: config.engine,
     build: 'test',
   };
+  const { also } = options;
+  await also?.saveHeader(header);
   const trainer: Trainer = new Trainer(header, {
     engine: wrap(engine),
     pool: wrapPool(pool),
-    sink,
+    sink: also ? both(sink, also) : sink,
     base,
     here: options.here ?? header,
     now: () => performance.now(),
@@ -105,6 +109,19 @@ export async function play(
     engine.dispose();
     await pool.close();
   }
+}
+
+/** Saves to both; the first is what a test looks at. */
+function both(first: Sink, second: Sink): Sink {
+  return {
+    saveHeader: async () => {},
+    saveIteration: async (...saved) => {
+      await second.saveIteration(...saved);
+      await first.saveIteration(...saved);
+    },
+    saveStatus: (...saved) => second.saveStatus(...saved),
+    loadRun: (id) => second.loadRun(id),
+  };
 }
 
 /** Metrics without the time fields. */

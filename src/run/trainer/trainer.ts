@@ -20,6 +20,7 @@ import { trainingSetups } from '../rollout/tasks';
 import { watchEpisode } from '../rollout/watch';
 import { Control, Stopped } from './control';
 import { evalNames, evaluate, trainingConfig } from './evaluate';
+import { requireFiniteCheckpoint, requireFiniteUpdate, requireSavable } from './finite';
 import { movedAlarm, type Place } from './moved';
 import { iterationRecord } from './record';
 import { expectedIterations, IterationClock } from './remaining';
@@ -153,6 +154,7 @@ export class Trainer {
     if (config.klCoef > 0) await engine.setParameters('reference', base);
     if (config.trainSummary === 'frozen') await engine.setParameters('writer', base);
     if (!checkpoint) return;
+    requireFiniteCheckpoint(checkpoint, engine.shape, `checkpoint of iteration ${checkpoint.iteration}`);
     this.iteration = checkpoint.iteration;
     this.envTokens = checkpoint.envTokens;
     this.elapsedBefore = checkpoint.elapsedMs;
@@ -191,6 +193,7 @@ export class Trainer {
       gate: this.gate,
       onPhase: (phase) => this.enter(phase),
     });
+    requireFiniteUpdate(result, iteration);
     const updateMs = now() - updateAt;
     const timing = this.time.take();
     const evalAt = now();
@@ -225,13 +228,15 @@ export class Trainer {
     this.pending = [];
     await this.enter('save');
     this.iteration = iteration + 1;
-    await this.save(record, rollouts, {
+    const checkpoint: Checkpoint = {
       iteration: this.iteration,
       envTokens: this.envTokens,
       policy: await this.getState('policy'),
       critic: config.critic === 'separate' ? await this.getState('critic') : null,
       elapsedMs: this.elapsed(),
-    });
+    };
+    requireSavable(checkpoint, engine.shape);
+    await this.save(record, rollouts, checkpoint);
     this.clock?.lap(startedAt, now());
     this.deps.emit({ type: 'iteration', runId, record });
     this.report();
