@@ -1,4 +1,5 @@
 /** The device of a benchmark. */
+import { adapterName } from '../core/adapter-name';
 import { dawnGpu } from '../gpu/dawn';
 import { acquireDevice, type GpuContext } from '../gpu/device';
 
@@ -9,9 +10,8 @@ import { acquireDevice, type GpuContext } from '../gpu/device';
 export async function withDevice<T>(work: (context: GpuContext, adapter: string, gpu: GPU) => Promise<T>): Promise<T> {
   const gpu = await dawnGpu();
   const context = await acquireDevice(gpu);
-  const { vendor, architecture, description } = context.adapter;
   try {
-    return await work(context, [vendor, architecture, description].filter(Boolean).join(' '), gpu);
+    return await work(context, adapterName(context.adapter), gpu);
   } finally {
     context.dispose();
   }

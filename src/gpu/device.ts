@@ -2,17 +2,13 @@
  * The sole place that asks for an adapter and a device. Everything on the GPU goes through a `GpuContext`, which counts
  * bytes, labels objects and caches pipelines.
  */
+import type { AdapterNames } from '../core/adapter-name';
 import { LabError } from '../core/errors';
 
 /** What a user is told about the adapter; stored with every run. */
-export interface AdapterSummary {
-  readonly vendor: string;
-  readonly architecture: string;
-  readonly description: string;
+export interface AdapterSummary extends AdapterNames {
   readonly features: readonly string[];
   readonly subgroupMinSize?: number;
-  /** Whether the processor plays graphics card. */
-  readonly software: boolean;
   readonly limits: Readonly<Record<(typeof reportedLimits)[number], number>>;
 }
 

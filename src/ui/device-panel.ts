@@ -1,10 +1,11 @@
 /** The graphics adapter, and which variant of each kernel is used on it: folded away until someone asks. */
 import { css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
+import { adapterName } from '../core/adapter-name';
 import { errorParts, type LabErrorParts } from '../core/errors';
 import type { KernelReport, KernelTrial, TrialSkip } from '../core/kernels';
 import './error-panel';
-import { adapterName, count, duration, shortDate } from './format';
+import { count, duration, shortDate } from './format';
 import { LabElement } from './lab-element';
 import { baseStyles } from './styles';
 import type { TrainerSession } from './trainer-session';

@@ -1,5 +1,4 @@
 /** Numbers, durations and sizes as the page writes them. */
-import type { DeviceReport } from '../core/protocol/protocol';
 
 /** A share as a percentage: 0.875 → "88 %". */
 export const percent = (share: number): string => `${Math.round(share * 100)}\u202f%`;
@@ -43,11 +42,6 @@ export const ordinal = (iteration: number): number => iteration + 1;
 /** "1 compaction", "3 compactions". */
 export const count = (n: number, singular: string, plural = `${singular}s`): string =>
   `${n} ${n === 1 ? singular : plural}`;
-
-/** What to call the graphics adapter: browsers leave some of its fields empty. */
-export function adapterName(device: DeviceReport): string {
-  return device.description || [device.vendor, device.architecture].filter(Boolean).join(' ') || 'a graphics adapter';
-}
 
 /** A date for a list: "29 Nov, 16:20". */
 export function shortDate(iso: string): string {

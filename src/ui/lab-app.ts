@@ -1,6 +1,7 @@
 /** The application: top bar, notices, the open notebook. */
 import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
+import { adapterName } from '../core/adapter-name';
 import { nonDefault } from '../core/config/config';
 import type { LabErrorParts } from '../core/errors';
 import { errorParts } from '../core/errors';
@@ -8,7 +9,6 @@ import type { RunSummary } from '../core/protocol/protocol';
 import './device-panel';
 import './error-panel';
 import { cellConfig, presetConfig, sameConfig } from './experiment-parameters';
-import { adapterName } from './format';
 import { Library } from './library';
 import './library-drawer';
 import type { LabLibrary } from './library-drawer';
@@ -185,7 +185,7 @@ export class LabApp extends LabElement {
     const device = this.session?.device;
     if (device?.available === false)
       return html`<span class="chip" title="WebGPU is missing: trains with jax-js on WebAssembly">no WebGPU</span>`;
-    return html`<span class="chip ${device ? 'ok' : ''}" title=${device ? `Trains on ${adapterName(device)}` : 'Looking for the graphics adapter'}>
+    return html`<span class="chip ${device ? 'ok' : ''}" title=${device ? `Trains on: ${adapterName(device)}` : 'Looking for the graphics adapter'}>
       ${device ? adapterName(device) : 'adapter …'}</span>`;
   }
 

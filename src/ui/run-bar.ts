@@ -2,9 +2,10 @@
 import { css, html, type LitElement, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
+import { adapterName } from '../core/adapter-name';
 import type { Alarm } from '../core/metrics/records';
 import type { DeviceReport, Progress, TrainerPhase, TrainerStatus } from '../core/protocol/protocol';
-import { adapterName, count, duration } from './format';
+import { count, duration } from './format';
 import { LabElement } from './lab-element';
 import { baseStyles } from './styles';
 
@@ -260,6 +261,6 @@ export class LabRunBar extends LabElement {
   private adapter(): string {
     if (!this.device) return 'Looking for a graphics adapter …';
     if (!this.device.available) return 'No WebGPU: will train with jax-js on WebAssembly';
-    return `Will train on ${adapterName(this.device)}`;
+    return `Will train on: ${adapterName(this.device)}`;
   }
 }

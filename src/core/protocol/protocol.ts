@@ -2,6 +2,7 @@
  * Messages between the trainer and whoever watches it (page, command line, store). Plain structured-cloneable data.
  */
 
+import type { AdapterNames } from '../adapter-name';
 import type { RunConfig } from '../config/config';
 import type { LabErrorParts } from '../errors';
 import type { CellResult } from '../experiment/experiment';
@@ -139,12 +140,9 @@ export interface CellRequest {
 }
 
 /** The device as the page and `lab device` show it. */
-export interface DeviceReport {
+export interface DeviceReport extends AdapterNames {
   /** Whether there is a graphics adapter; without one, runs use jax-js on WebAssembly. */
   readonly available: boolean;
-  readonly description: string;
-  readonly vendor: string;
-  readonly architecture: string;
   readonly features: readonly string[];
   readonly error: LabErrorParts | null;
 }

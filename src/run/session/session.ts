@@ -1,4 +1,5 @@
 /** Builds what a run needs — device, engine, terminals, base policy — the same way in a browser worker and in Node. */
+import { adapterName } from '../../core/adapter-name';
 import type { RunConfig } from '../../core/config/config';
 import { LabError } from '../../core/errors';
 import type { KernelPlan } from '../../core/kernels';
@@ -56,8 +57,7 @@ export interface Machine {
 /** What runs a configuration's engine on a graphics device, or without one. */
 export function machineFor(context: GpuContext | null, wanted: EngineKind): Machine {
   if (context === null) return { context, engine: 'jax', adapter: 'WebAssembly (jax-js)' };
-  const { vendor, architecture, description } = context.adapter;
-  const adapter = [vendor, architecture, description].filter(Boolean).join(' ');
+  const adapter = adapterName(context.adapter);
   return { context, engine: wanted, adapter: wanted === 'jax' ? `${adapter} (jax-js)` : adapter };
 }
 

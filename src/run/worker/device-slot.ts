@@ -34,7 +34,7 @@ export class DeviceSlot {
       const { adapter } = await this.get();
       return { available: true, ...adapter, error: null };
     } catch (thrown) {
-      const none = { available: false, description: '', vendor: '', architecture: '', features: [] };
+      const none = { available: false, description: '', vendor: '', architecture: '', software: false, features: [] };
       return { ...none, error: errorParts(thrown) };
     }
   }

@@ -94,6 +94,7 @@ export class FakeTrainer implements TrainerApi {
       description: available ? 'SwiftShader (software)' : '',
       vendor: 'google',
       architecture: 'swiftshader',
+      software: available,
       features: [],
       error: available ? null : { code: 'gpu.no-adapter', what: 'The browser has no graphics adapter' },
     };
