@@ -1,30 +1,18 @@
 /** The terminal pool of the command line. */
-import './worker-errors';
 import { Worker } from 'node:worker_threads';
-import { releaseProxy, wrap } from 'comlink';
 import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs';
-import { Lifetime } from '../core/lifetime';
 import { createTerminalPool, type PoolOptions, type TerminalPool } from './pool';
-import type { TerminalService } from './terminal-service';
 import { workerDied } from './worker-died';
-import type { SpawnWorker, WorkerHandle } from './worker-handle';
+import { type SpawnWorker, workerHandle } from './worker-handle';
 
 function nodeSpawner(script: URL): SpawnWorker {
-  return (): WorkerHandle => {
+  return () => {
     const worker = new Worker(script, { name: 'terminal' });
-    const service = wrap<TerminalService>(nodeEndpoint(worker));
-    const life = new Lifetime();
+    const handle = workerHandle(nodeEndpoint(worker), () => void worker.terminate());
+    const { life } = handle;
     worker.on('error', (error) => life.end(workerDied(error instanceof Error ? error.message : String(error))));
     worker.on('exit', (code) => life.end(workerDied(`it ended with code ${code}`)));
-    let ended = false;
-    const terminate = () => {
-      if (ended) return;
-      ended = true;
-      life.end(workerDied('it was ended'));
-      service[releaseProxy]();
-      void worker.terminate();
-    };
-    return { service, life, terminate };
+    return handle;
   };
 }
 

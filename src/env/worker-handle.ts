@@ -1,6 +1,9 @@
 /** One running terminal worker, whatever kind of thread it is. */
-import type { Lifetime } from '../core/lifetime';
+import './worker-errors';
+import { type Endpoint, releaseProxy, wrap } from 'comlink';
+import { Lifetime } from '../core/lifetime';
 import type { TerminalService } from './terminal-service';
+import { workerDied } from './worker-died';
 
 /** `TerminalService` as seen from the other side of a worker boundary. */
 export type RemoteTerminalService = Pick<TerminalService, 'ready' | 'open' | 'run' | 'verify' | 'release'>;
@@ -15,3 +18,18 @@ export interface WorkerHandle {
 
 /** Starts a terminal worker. */
 export type SpawnWorker = () => WorkerHandle;
+
+/** The handle of a worker just started, whose caller ends `life` when the worker dies. @param stop ends the thread */
+export function workerHandle(endpoint: Endpoint, stop: () => void): WorkerHandle {
+  const service = wrap<TerminalService>(endpoint);
+  const life = new Lifetime();
+  let ended = false;
+  const terminate = () => {
+    if (ended) return;
+    ended = true;
+    life.end(workerDied('it was ended'));
+    service[releaseProxy]();
+    stop();
+  };
+  return { service, life, terminate };
+}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { checkJobs } from '../../src/model/check-decode';
 import type { DecodeJob } from '../../src/model/engine';
 import { checkBatch } from '../../src/model/webgpu/check-rows';
-import { checkJobs } from '../../src/model/webgpu/decode-path';
 import { decodeFlops, updateFlops } from '../../src/run/measure/flops';
 import { measuredModels } from '../../src/run/measure/models';
 import { alternate, batchSize, mapSpread, spreadOf } from '../../src/run/measure/rounds';

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { csv } from '../../src/core/csv';
 import { resultsCsv } from '../../src/core/experiment/csv';
-import { evalModes, paperTables } from '../../src/core/experiment/paper';
+import { evalModes } from '../../src/core/experiment/experiment';
+import { paperTables } from '../../src/core/experiment/paper';
 import { fakeCell } from '../browser/ui/fake-results';
 
 test('the paper’s numbers are those of the fixture, cell by cell', () => {

@@ -1,8 +1,7 @@
 /** Results as a table for other programs: every cell a line with all its numbers, curves aside. */
 import { type CsvField, csv } from '../csv';
 import type { EvalSummary } from '../metrics/records';
-import type { CellResult, EvalMode } from './experiment';
-import { evalModes } from './paper';
+import { type CellResult, type EvalMode, evalModes } from './experiment';
 
 const numbers = [
   'success',

@@ -6,8 +6,12 @@ import type { PartialConfig } from '../config/config';
 import type { KernelPlan } from '../kernels';
 import type { EvalSummary } from '../metrics/records';
 
-/** How an evaluation treats the context: compaction as the arm does it, off (one window), or off in twice the window. */
-export type EvalMode = 'comp' | 'single' | 'long';
+/**
+ * How an evaluation treats the context: compaction off (one window), on as the arm does it, or off in twice the window; in
+ * the order of the paper's columns.
+ */
+export const evalModes = ['single', 'comp', 'long'] as const;
+export type EvalMode = (typeof evalModes)[number];
 
 /** A task suite with a policy size: one block of columns of the table. */
 export interface Setup {

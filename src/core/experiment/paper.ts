@@ -2,10 +2,6 @@
  * What the paper reports, to be shown beside our own numbers: Pass@1 in %, mean of two evaluation runs, on 200 random tasks
  * of SWE-bench Verified and all of Terminal-Bench 2.0. Source: arXiv 2607.05378v1, Tables 2–4.
  */
-import type { EvalMode } from './experiment';
-
-export const evalModes: readonly EvalMode[] = ['single', 'comp', 'long'];
-
 /** One block of columns: a benchmark, with how far a cell may be off by the sampling of tasks alone. */
 export interface PaperBenchmark {
   readonly id: 'swe' | 'tb2';

@@ -1,7 +1,6 @@
 import type { RunConfig } from '../../core/config/config';
 import { LabError } from '../../core/errors';
-import type { EvalMode } from '../../core/experiment/experiment';
-import { evalModes } from '../../core/experiment/paper';
+import { type EvalMode, evalModes } from '../../core/experiment/experiment';
 import type { EvalSummary } from '../../core/metrics/records';
 import { VOCABULARY_SIZE } from '../../core/tokenizer/tokenizer';
 import { createNodePool } from '../../env/pool-node';

@@ -1,7 +1,6 @@
 /** Whether a cell that was run again agrees with what was recorded. */
 
-import type { CellResult, EvalMode } from '../../core/experiment/experiment';
-import { evalModes } from '../../core/experiment/paper';
+import { type CellResult, type EvalMode, evalModes } from '../../core/experiment/experiment';
 import { sameKernels } from '../../core/kernels';
 import { type Interval, predictionInterval } from '../../core/statistics/intervals';
 

@@ -1,7 +1,6 @@
 /** The table of an experiment in the layout of the paper (rows arms, blocks of columns setups), as text. */
 
-import type { Arm, ExperimentResults, Setup } from '../../core/experiment/experiment';
-import { evalModes } from '../../core/experiment/paper';
+import { type Arm, type ExperimentResults, evalModes, type Setup } from '../../core/experiment/experiment';
 import type { ArmSample } from '../../core/experiment/verdicts';
 import { aligned, percent } from './text-columns';
 

@@ -5,6 +5,7 @@
 import { computeAdvantages } from '../../core/algorithm/advantages';
 import { stepLoss } from '../../core/algorithm/loss';
 import { LabError } from '../../core/errors';
+import { checkJobs } from '../check-decode';
 import type {
   AdvantageBatch,
   AdvantageOptions,
@@ -23,7 +24,6 @@ import type {
   UpdateStats,
 } from '../engine';
 import type { ModelShape } from '../parameters';
-import { checkJobs } from '../webgpu/decode-path';
 
 /** Autodiff keeps every intermediate of a micro-batch: about 40 kB a token for the quick model. */
 const MAX_MICRO_BATCH_TOKENS = 4096;

@@ -6,9 +6,9 @@
 import { tree } from '@jax-js/jax';
 import type { AutodiffSlots } from '../autodiff/engine';
 import { finishSampling, type Sampling, sampleNext, startSampling } from '../autodiff/sampling';
+import { checkJobs, checkSlots } from '../check-decode';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
-import { checkJobs, checkSlots } from '../webgpu/decode-path';
 import { BLOCK, type Cache, type DecodePasses, decodePasses } from './decode-passes';
 import { type ArrayMaker, read } from './device';
 import type { ModelState } from './model-state';

@@ -6,12 +6,13 @@ import { Turns } from '../../core/turns';
 import type { GpuContext } from '../../gpu/device';
 import type { ProductVariant } from '../../gpu/kernels/products';
 import { subgroupShape } from '../../gpu/kernels/subgroup';
+import { checkJobs, checkSlots } from '../check-decode';
 import type { DecodeJob, DecodeOptions, DecodeResult } from '../engine';
 import type { ModelShape } from '../parameters';
 import { checkShape } from './check-shape';
 import { FusedDecode } from './decode-fused';
 import { LayeredDecode } from './decode-layered';
-import { checkJobs, checkSlots, type DecodePath, type DecodePathName, SUBMIT_MACS } from './decode-path';
+import { type DecodePath, type DecodePathName, SUBMIT_MACS } from './decode-path';
 import { WorkgroupDecode } from './decode-workgroup';
 import { completeChoices } from './kernel-choices';
 

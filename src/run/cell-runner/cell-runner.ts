@@ -6,7 +6,7 @@ import { nonDefault, type RunConfig } from '../../core/config/config';
 import { type ConfigName, configTable } from '../../core/config/config-table';
 import { LabError } from '../../core/errors';
 import { type Cell, fingerprint } from '../../core/experiment/cells';
-import type { CellResult, Curve, EvalMode } from '../../core/experiment/experiment';
+import { type CellResult, type Curve, type EvalMode, evalModes } from '../../core/experiment/experiment';
 import { rounded } from '../../core/experiment/result';
 import type { KernelPlan } from '../../core/kernels';
 import type { Alarm, EvalSummary, IterationRecord } from '../../core/metrics/records';
@@ -56,8 +56,6 @@ export interface RunCellOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: CellProgress) => void;
 }
-
-const modes = ['comp', 'single', 'long'] as const satisfies readonly EvalMode[];
 
 /** Tasks whose required compactions are remembered at once: the setups of a seed, and those of the next. */
 const MAX_KNOWN = 16;
@@ -225,7 +223,7 @@ export class CellRunner {
     if (writes !== null) await engine.setParameters('writer', await parametersOf(writes));
     const evaluation: Partial<Record<EvalMode, EvalSummary>> = {};
     const killsBefore = pool.kills;
-    for (const mode of modes)
+    for (const mode of evalModes)
       evaluation[mode] = await evaluate(mode, {
         engine,
         pool,

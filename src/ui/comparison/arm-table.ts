@@ -1,8 +1,7 @@
 /** Our table in the paper's layout: arms down, setups × single, comp, long across; the mean over seeds and its interval. */
 import { css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
-import type { Arm, EvalMode, Setup } from '../../core/experiment/experiment';
-import { evalModes } from '../../core/experiment/paper';
+import { type Arm, type EvalMode, evalModes, type Setup } from '../../core/experiment/experiment';
 import type { ArmSample } from '../../core/experiment/verdicts';
 import { definitionStyles, definitionTip } from '../definition';
 import { LabElement } from '../lab-element';

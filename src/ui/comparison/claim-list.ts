@@ -8,6 +8,7 @@ import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import type { Comparison } from './comparison';
 import { exportButtons } from './export-buttons';
+import { figureStyles } from './figure-styles';
 import { intervalPlot, roundExtent } from './interval-plot';
 
 const verdicts: Readonly<Record<Verdict, { readonly icon: string; readonly means: string }>> = {
@@ -44,9 +45,10 @@ export class LabClaimList extends LabElement {
   static override styles = [
     baseStyles,
     definitionStyles,
+    figureStyles,
     css`
-      :host { display: block; container-type: inline-size; }
-      h3 { font: 600 1rem/1.3 var(--font-ui); margin: 0 0 0.3rem; display: flex; align-items: center; gap: 0.3rem; }
+      :host { container-type: inline-size; }
+      h3 { margin-bottom: 0.3rem; }
       ul { list-style: none; margin: 0; padding: 0; }
       .claim { border-top: 1px solid var(--line); padding: 0.9rem 0; }
       h4 { font: 600 0.925rem/1.45 var(--font-ui); margin: 0; max-width: var(--column); }
@@ -57,7 +59,7 @@ export class LabClaimList extends LabElement {
       .numbers b { color: var(--ink); font-weight: 600; }
       .verdict { font-weight: 600; display: inline-flex; align-items: center; gap: 0.4rem; }
       .verdict small { font-weight: 400; color: var(--ink-2); }
-      .summary, .note { font-size: 0.82rem; color: var(--ink-3); margin: 0.2rem 0 0.8rem; max-width: var(--column); }
+      .note { margin: 0.2rem 0 0.8rem; }
       @container (max-width: 52rem) { .setup { grid-template-columns: 300px 1fr; } .name { grid-column: 1 / -1; font-weight: 500; } .numbers { grid-column: 1 / -1; } }
       @container (max-width: 27rem) { .setup { grid-template-columns: minmax(0, 1fr); } }
     `,
@@ -71,7 +73,7 @@ export class LabClaimList extends LabElement {
     );
     return html`
       <h3>What reproduces ${definitionTip('Verdict', help)}</h3>
-      <p class="summary">${count(claims.length, 'comparison')}: ${counts.join(', ')}.</p>
+      <p class="note">${count(claims.length, 'comparison')}: ${counts.join(', ')}.</p>
       <ul>
         ${experiment.claims.map((claim) => {
           const decided = claims.filter((other) => other.claim.id === claim.id);

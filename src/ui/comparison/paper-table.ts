@@ -1,7 +1,8 @@
 /** The paper's own table, with the sampling error that its cells carry. */
 import { css, html } from 'lit';
 import { customElement, state } from 'lit/decorators.js';
-import { evalModes, paperBenchmarks, paperTables } from '../../core/experiment/paper';
+import { evalModes } from '../../core/experiment/experiment';
+import { paperBenchmarks, paperTables } from '../../core/experiment/paper';
 import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import { modeTitles, tableStyles } from './table-styles';

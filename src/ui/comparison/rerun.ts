@@ -1,8 +1,7 @@
 /** Runs arms of the experiment in this browser, one or all, and compares each with the recorded seeds. */
 import { css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
-import type { CellResult } from '../../core/experiment/experiment';
-import { evalModes } from '../../core/experiment/paper';
+import { type CellResult, evalModes } from '../../core/experiment/experiment';
 import { count, duration } from '../format';
 import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';

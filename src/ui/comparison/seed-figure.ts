@@ -9,6 +9,7 @@ import type { Comparison } from './comparison';
 import { bandOf, type Panel, type Quantity, quantities, seedLines, sharedAxes } from './curves';
 import { exportButtons } from './export-buttons';
 import './seed-panel';
+import { figureStyles } from './figure-styles';
 import type { LabSeedPanel } from './seed-panel';
 
 /** Width of a panel in files, px. */
@@ -28,9 +29,8 @@ export class LabSeedFigure extends LabElement {
   static override styles = [
     baseStyles,
     definitionStyles,
+    figureStyles,
     css`
-      :host { display: block; }
-      h3 { font: 600 1rem/1.3 var(--font-ui); margin: 0 0 0.6rem; display: flex; align-items: center; gap: 0.3rem; }
       .controls { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 20rem)); gap: 0.7rem 1.2rem; align-items: end; margin-bottom: 0.8rem; }
       details { font-size: 0.875rem; margin-bottom: 1rem; }
       summary { cursor: pointer; color: var(--ink-2); padding: 0.2rem 0; }
@@ -39,7 +39,7 @@ export class LabSeedFigure extends LabElement {
       input { accent-color: var(--ink); width: 1.05rem; height: 1.05rem; }
       input:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
       .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr)); gap: 1.4rem 1.6rem; }
-      .note { font-size: 0.82rem; color: var(--ink-3); margin: 0.9rem 0 0; max-width: var(--column); }
+      .note { margin: 0.9rem 0 0; }
     `,
   ];
 

@@ -8,6 +8,7 @@ import { compact } from '../format';
 import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import { type Axes, type BandPoint, type Panel, panelWords, type Quantity, quantityText } from './curves';
+import { figureStyles } from './figure-styles';
 
 const HEIGHT = 150;
 
@@ -25,11 +26,11 @@ export class LabSeedPanel extends LabElement {
   static override styles = [
     baseStyles,
     definitionStyles,
+    figureStyles,
     css`
-      :host { display: block; min-width: 0; }
+      :host { min-width: 0; }
       h4 { font: 600 0.875rem/1.3 var(--font-ui); margin: 0; display: flex; align-items: center; gap: 0.3rem; min-height: 1.6rem; }
       .drawing { height: ${HEIGHT}px; }
-      .drawing svg { display: block; max-width: 100%; }
       p { margin: 0.1rem 0 0; font-size: 0.78rem; color: var(--ink-2); font-variant-numeric: tabular-nums; }
       b { color: var(--ink); font-weight: 600; }
     `,

@@ -2,8 +2,7 @@
 import { css, html, nothing, type PropertyValues } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import { configTable } from '../../core/config/config-table';
-import type { EvalMode } from '../../core/experiment/experiment';
-import { evalModes } from '../../core/experiment/paper';
+import { type EvalMode, evalModes } from '../../core/experiment/experiment';
 import { type Sweep, sweepOf } from '../../core/experiment/swept';
 import { SeenDrawing } from '../charts/seen-drawing';
 import type { SweepLine } from '../charts/sweep-curves';
@@ -13,6 +12,7 @@ import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import type { Comparison } from './comparison';
 import { exportButtons } from './export-buttons';
+import { figureStyles } from './figure-styles';
 import { modeTitles } from './table-styles';
 
 const HEIGHT = 300;
@@ -32,13 +32,11 @@ export class LabSweepFigure extends LabElement {
   static override styles = [
     baseStyles,
     definitionStyles,
+    figureStyles,
     css`
-      :host { display: block; }
-      h3 { font: 600 1rem/1.3 var(--font-ui); margin: 0 0 0.6rem; display: flex; align-items: center; gap: 0.3rem; }
       wa-select { max-width: 16rem; margin-bottom: 0.8rem; }
       .drawing { min-height: ${HEIGHT}px; max-width: ${MOST_WIDTH}px; }
-      .drawing svg { display: block; max-width: 100%; }
-      .note { font-size: 0.82rem; color: var(--ink-3); margin: 0.6rem 0 0.4rem; max-width: var(--column); }
+      .note { margin: 0.6rem 0 0.4rem; }
     `,
   ];
 
