@@ -58,8 +58,8 @@ async function run({
     onDone: () => {
       if (ran.length >= stopAfter) controller.abort();
     },
+    bases: { isOutdated: async (_, { base }) => base !== undefined && base === replaced },
     runner: {
-      isCurrent: async (_, { base }) => base === undefined || base !== replaced,
       run: async (cell) => {
         for (const needed of cell.dependsOn) expect(await to.load(needed.name)).not.toBeNull();
         ran.push(cell.name);
@@ -117,8 +117,8 @@ describe('sweep', () => {
       onProgress: () => {},
       onOutdated: () => {},
       onDone: () => {},
+      bases: { isOutdated: async () => false },
       runner: {
-        isCurrent: async () => true,
         run: async () => {
           controller.abort();
           return null;

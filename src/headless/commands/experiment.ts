@@ -5,7 +5,7 @@ import { parseResults } from '../../core/experiment/result';
 import { BaseCheck } from '../../run/cell-runner/base-check';
 import type { Arguments, Command } from '../command';
 import { filterOf, readExperiment, shardOption } from '../experiment/arguments';
-import { isCurrent, requireBases } from '../experiment/bases';
+import { requireBases } from '../experiment/bases';
 import { BUNDLE } from '../experiment/bundle';
 import { CellFolder } from '../experiment/cell-folder';
 import { openCellMachine } from '../experiment/machine';
@@ -138,10 +138,8 @@ const experimentCommand: Command = {
       const report = await sweep({
         cells,
         folder,
-        runner: {
-          run: (cell, options) => runner.run(cell, options),
-          isCurrent: (cell, result) => isCurrent(runner, cell, result),
-        },
+        runner,
+        bases: new BaseCheck(baseFromDisk),
         signal,
         requireReady: (open) => requireBases(open, baseFromDisk),
         ...reporter(args),

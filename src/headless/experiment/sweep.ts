@@ -1,13 +1,15 @@
 /** Computes the cells of a list that a folder does not have yet. */
 import type { Cell } from '../../core/experiment/cells';
 import type { CellResult } from '../../core/experiment/experiment';
+import type { BaseCheck } from '../../run/cell-runner/base-check';
 import type { CellRunner } from '../../run/cell-runner/cell-runner';
 import type { CellFolder } from './cell-folder';
 
 export interface SweepOptions {
   readonly cells: readonly Cell[];
   readonly folder: CellFolder;
-  readonly runner: Pick<CellRunner, 'run' | 'isCurrent'>;
+  readonly runner: Pick<CellRunner, 'run'>;
+  readonly bases: Pick<BaseCheck, 'isOutdated'>;
   readonly signal: AbortSignal;
   /** Makes sure that cells that are still to do can run, before the first does; throws where one cannot. */
   readonly requireReady: (open: readonly Cell[]) => Promise<void>;
@@ -34,14 +36,14 @@ export interface SweepReport {
  */
 async function unfinished(
   cells: readonly Cell[],
-  { folder, runner, onOutdated }: Pick<SweepOptions, 'folder' | 'runner' | 'onOutdated'>,
+  { folder, bases, onOutdated }: Pick<SweepOptions, 'folder' | 'bases' | 'onOutdated'>,
 ): Promise<Set<Cell>> {
   const open = new Set<Cell>();
   // Backwards: what depends on a cell comes after it.
   for (const cell of [...cells].reverse()) {
     const needed = cells.some((other) => open.has(other) && other.dependsOn.includes(cell));
     const result = await folder.result(cell);
-    const current = result !== null && (await runner.isCurrent(cell, result));
+    const current = result !== null && !(await bases.isOutdated(cell.config, result));
     if (result && !current) onOutdated(cell);
     if (!current || (needed && !(await folder.load(cell.name)))) open.add(cell);
   }

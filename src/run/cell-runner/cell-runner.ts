@@ -125,13 +125,6 @@ export class CellRunner {
     });
   }
 
-  /** Whether a result was computed from the base that is there now; true of one that does not say. */
-  async isCurrent({ config, seed }: Cell, { base }: CellResult): Promise<boolean> {
-    if (base === undefined) return true;
-    const { parameters } = await loadBase(config, seed, this.options.base);
-    return base === (await fingerprint(parameters));
-  }
-
   /** Frees the device memory. Device and terminals stay open. */
   dispose(): void {
     this.open?.engine.dispose();

@@ -120,7 +120,7 @@ export class CellDesk {
           kernels: (machine, shape, config) => planFor(machine, shape, config, measuring),
           command: () => `in the page: ${id}`,
         });
-        return await runInOrder(id, wanted, { store, runner, signal, onProgress });
+        return await runInOrder(id, wanted, { store, runner, bases: new BaseCheck(fetchBase), signal, onProgress });
       } finally {
         await pool.close();
       }
@@ -133,6 +133,7 @@ export class CellDesk {
 interface Computing {
   readonly store: Store;
   readonly runner: CellRunner;
+  readonly bases: BaseCheck;
   readonly signal: AbortSignal;
   readonly onProgress: (note: string) => void;
 }
@@ -141,12 +142,12 @@ interface Computing {
  * Runs what a cell depends on, as far as it is not there or comes from another base, then the cell; keeps every result;
  * disposes the runner.
  */
-async function runInOrder(id: string, wanted: Cell, { store, runner, signal, onProgress }: Computing) {
+async function runInOrder(id: string, wanted: Cell, { store, runner, bases, signal, onProgress }: Computing) {
   try {
     const kept = new Map((await store.loadCells(id)).flatMap(readable).map((result) => [resultName(result), result]));
     for (const cell of [...wanted.dependsOn, wanted]) {
       const before = kept.get(cell.name);
-      const serves = cell !== wanted && before !== undefined && (await runner.isCurrent(cell, before));
+      const serves = cell !== wanted && before !== undefined && !(await bases.isOutdated(cell.config, before));
       if (serves && (await store.loadPolicy(cell.name))) continue;
       const result = await runner.run(cell, {
         signal,
