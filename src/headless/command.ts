@@ -100,6 +100,17 @@ export class Arguments {
     return typeof value === 'string' ? value : undefined;
   }
 
+  /** The path given to `--name`. @throws usage.bad-value for an empty one: it would mean the folder the command runs in */
+  path(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || text.trim() !== '') return text;
+    throw this.usageError('usage.bad-value', `Bad value for --${name}`, {
+      expected: 'a path',
+      got: JSON.stringify(text),
+      hint: 'If it comes from a shell variable, that is empty; "." is the folder the command runs in. ',
+    });
+  }
+
   /** Every text given to a `multiple` option, in order. */
   texts(name: string): string[] {
     const value = this.values[name];

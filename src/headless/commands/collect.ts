@@ -33,7 +33,7 @@ function placeOf(path: string): string {
  */
 function targetsOf(args: Arguments): { readonly option: 'out' | 'csv' | 'claims'; readonly path: string }[] {
   const given = (['out', 'csv', 'claims'] as const).flatMap((option) => {
-    const path = args.text(option);
+    const path = args.path(option);
     return path === undefined ? [] : [{ option, path }];
   });
   const read = [
@@ -77,7 +77,7 @@ const collect: Command = {
   async run(args) {
     const path = args.required(0, 'folder of cells or results file');
     const targets = targetsOf(args);
-    const given = args.text('experiment');
+    const given = args.path('experiment');
     const collected = await collectCells(path, given === undefined ? undefined : await readExperiment(given));
     const { missing, ignored } = collected;
     const results = args.flag('strip-times') ? withoutTimes(collected.results) : collected.results;

@@ -78,13 +78,13 @@ const evaluateCommand: Command = {
   },
   async run(args) {
     const { config } = await readConfig(args.required(0, 'preset or configuration file'), args.texts('set'));
-    const path = args.text('policy');
+    const path = args.path('policy');
     if (path === undefined) throw args.usageError('usage.missing-argument', 'Missing --policy', { expected: 'a file' });
     const seed = args.seed();
     const episodes = args.integer('episodes', config.finalEvalEpisodes, 1, 1_000_000);
     const modes = modesOf(args);
     const model = await fittingPolicy(path, config);
-    const writerPath = args.text('writer');
+    const writerPath = args.path('writer');
     let writer = config.trainSummary === 'frozen' ? (await loadBase(config, seed, baseFromDisk)).parameters : null;
     if (writerPath !== undefined) {
       const other = await fittingPolicy(writerPath, config);

@@ -114,10 +114,10 @@ const experimentCommand: Command = {
     const all = await cellsOf(experiment, filterOf(args, experiment));
     const cells = shardOf(experiment, all, ...shardOption(args));
     const kernels = await readKernels(args);
-    const folder = new CellFolder(args.text('out') ?? join('results', experiment.id), (text) => args.note(text));
+    const folder = new CellFolder(args.path('out') ?? join('results', experiment.id), (text) => args.note(text));
     if (args.flag('list')) return list(args, cells, folder);
     await folder.prepare(experiment);
-    const known = args.text('known');
+    const known = args.path('known');
     if (known !== undefined) {
       const recorded = parseResults(await readJson('results file', known, BUNDLE), shown(known));
       const taken = await folder.adopt(cells, recorded.cells);

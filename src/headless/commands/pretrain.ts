@@ -44,7 +44,7 @@ const pretrain: Command = {
     const seed = args.seed(copy);
     const episodes = args.integer('eval', 512, 1, 100_000);
     const config = recipeConfig(recipe);
-    const file = args.text('out') ?? join(basesFolder, `${baseName(name, copy)}.safetensors`);
+    const file = args.path('out') ?? join(basesFolder, `${baseName(name, copy)}.safetensors`);
     await requireReplaceableFile(file);
     const shape = shapeOf(config, VOCABULARY_SIZE);
     const request = await readKernels(args);

@@ -94,7 +94,7 @@ interface Plan {
 
 /** Reads the arguments, and the run of --resume. @throws LabError for whatever is wrong with them */
 async function plan(args: Arguments): Promise<Plan> {
-  const resume = args.text('resume');
+  const resume = args.path('resume');
   if (resume !== undefined) {
     const extra = [...args.positionals, ...['seed', 'set', 'out'].filter((n) => args.given(n)).map((n) => `--${n}`)];
     if (extra.length > 0)
@@ -117,14 +117,14 @@ async function plan(args: Arguments): Promise<Plan> {
     seed: args.seed(),
     createdAt: new Date().toISOString(),
   };
-  const out = args.text('out');
+  const out = args.path('out');
   return { description, stored: null, folder: out === undefined ? null : new FileSink(out) };
 }
 
 /** Makes sure that everything asked for can be written, before hours of training. @throws LabError */
 async function requireTargets(args: Arguments, folder: FileSink | null, resumes: boolean): Promise<void> {
   for (const name of ['result', 'memory']) {
-    const path = args.text(name);
+    const path = args.path(name);
     if (path !== undefined) await requireWritableFile(path);
   }
   if (!folder) return;
