@@ -14,6 +14,25 @@ export interface OptionSpec {
   readonly help: string;
 }
 
+/** What a command reads beside its flags, for `lab <command> --help`. */
+export interface InputHelp {
+  /** What it is, e.g. `One JSON object a line on standard input`. */
+  readonly what: string;
+  /** Key, its type or shape, its meaning with unit and range. */
+  readonly fields: readonly (readonly [key: string, shape: string, meaning: string])[];
+  /** A whole input that can be pasted, and how the command is called with it. A test runs it. */
+  readonly example: {
+    /** The input, one line. */
+    readonly text: string;
+    /** The file it is to be put in; without one it comes on standard input. */
+    readonly file?: string;
+    /** Words after `lab`. */
+    readonly command: string;
+    /** What is printed; `…` stands for what is long or differs from machine to machine. */
+    readonly output: string;
+  };
+}
+
 export interface Command {
   /** As typed; equal to the file's name. */
   readonly name: string;
@@ -23,6 +42,7 @@ export interface Command {
   readonly usage: string;
   /** Flags; any other flag is refused before `run` is called. `--help` is always there. */
   readonly options?: Readonly<Record<string, OptionSpec>>;
+  readonly input?: InputHelp;
   /** Most positional arguments accepted (default 0). */
   readonly positionals?: number;
   /**

@@ -3,6 +3,7 @@ import { computeAdvantages as computeOnGpu } from '../../gpu/kernels/advantages'
 import type { Command } from '../command';
 import { parseAdvantageLine, scatter } from '../conformance';
 import { answerLines, engineOption } from '../conformance-command';
+import { advantageInput } from '../conformance-help';
 
 /** `lab advantages`: Eq. 13–15 on the real kernel, one rollout a line. */
 const advantages: Command = {
@@ -10,6 +11,7 @@ const advantages: Command = {
   summary: 'compute advantages and critic targets of rollouts, one JSON object per line in and out',
   usage: 'advantages [--engine gpu|cpu] < lines.jsonl',
   options: engineOption,
+  input: advantageInput,
   async run(args) {
     await answerLines(args, async (text, line, device) => {
       const request = parseAdvantageLine(text, line);

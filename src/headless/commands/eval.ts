@@ -10,6 +10,7 @@ import { type ModelFile, requireFit } from '../../run/session/model-file';
 import { createEngine, loadBase } from '../../run/session/session';
 import { evaluate } from '../../run/trainer/evaluate';
 import type { Arguments, Command } from '../command';
+import { configInput } from '../file-help';
 import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
 import { didYouMean } from '../nearest';
 import { readPolicy } from '../policy-file';
@@ -76,6 +77,7 @@ const evaluateCommand: Command = {
     set: { type: 'string', multiple: true, help: 'change one configuration key' },
     kernels: kernelsOption,
   },
+  input: configInput,
   async run(args) {
     const { config } = await readConfig(args.required(0, 'preset or configuration file'), args.texts('set'));
     const path = args.path('policy');

@@ -10,6 +10,7 @@ import { BUNDLE } from '../experiment/bundle';
 import { CellFolder } from '../experiment/cell-folder';
 import { openCellMachine } from '../experiment/machine';
 import { sweep } from '../experiment/sweep';
+import { experimentInput } from '../file-help';
 import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
 import { baseFromDisk, readJson } from '../runtime';
 import { shown } from '../system-error';
@@ -109,6 +110,7 @@ const experimentCommand: Command = {
     },
     kernels: kernelsOption,
   },
+  input: experimentInput,
   async run(args) {
     const experiment = await readExperiment(args.required(0, 'experiment file'));
     const all = await cellsOf(experiment, filterOf(args, experiment));

@@ -3,6 +3,7 @@ import { computeStepLoss } from '../../gpu/loss-step';
 import type { Command } from '../command';
 import { finiteResult, parseLossLine, scatter } from '../conformance';
 import { answerLines, engineOption } from '../conformance-command';
+import { lossInput } from '../conformance-help';
 
 /** `lab loss`: the policy term L_π of one optimiser step on the real kernels, one step a line. */
 const loss: Command = {
@@ -10,6 +11,7 @@ const loss: Command = {
   summary: 'compute the policy loss of optimiser steps and its gradient, one JSON object per line in and out',
   usage: 'loss [--engine gpu|cpu] < lines.jsonl',
   options: engineOption,
+  input: lossInput,
   async run(args) {
     await answerLines(args, async (text, line, device) => {
       const request = parseLossLine(text, line);

@@ -11,6 +11,7 @@ import { createEngine, loadBase } from '../../run/session/session';
 import { NullSink } from '../../run/trainer/null-sink';
 import { type RunOutcome, Trainer } from '../../run/trainer/trainer';
 import type { Arguments, Command } from '../command';
+import { configInput } from '../file-help';
 import { FileSink } from '../file-sink';
 import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
 import { writeResult } from '../result-file';
@@ -170,6 +171,7 @@ const run: Command = {
     resume: { type: 'string', help: 'continue the run in this folder from its last saved iteration' },
     kernels: kernelsOption,
   },
+  input: configInput,
   async run(args) {
     const { description, stored, folder } = await plan(args);
     const request = await readKernels(args);
