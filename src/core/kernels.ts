@@ -1,6 +1,7 @@
 /** Which kernels a run computes with, and how they were chosen: plain data that run headers, caches and the page share. */
 import * as v from 'valibot';
 import { LabError } from './errors';
+import { faultOf, faultOfArray } from './schema-fault';
 
 /**
  * Everything about the kernels that results may depend on in their last bits. Stored with a run; the same plan on the same
@@ -55,7 +56,7 @@ export interface KernelReport {
   readonly measuredAt: string;
 }
 
-const name = v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/));
+const name = v.pipe(v.string(), v.regex(/^[a-z-]{1,40}$/, 'a name of at most 40 small letters and hyphens'));
 const upTo = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
 const time = v.pipe(v.number(), v.finite(), v.minValue(0));
 
@@ -99,16 +100,10 @@ const reportSchema = v.strictObject({
 
 function parse<T>(schema: v.GenericSchema<unknown, T>, raw: unknown, what: string, where: string): T {
   const result = v.safeParse(schema, raw);
-  if (result.success) return result.output;
-  const [issue] = result.issues;
-  const path = v.getDotPath(issue);
-  throw new LabError({
-    code: 'kernels.bad',
-    what,
-    where: path ? `${where}, ${path}` : where,
-    expected: issue.expected ?? issue.message,
-    got: issue.received.slice(0, 80),
-  });
+  const array = faultOfArray(raw);
+  if (result.success && !array) return result.output;
+  const { path, expected, got } = array ?? faultOf(result.issues![0]);
+  throw new LabError({ code: 'kernels.bad', what, where: path ? `${where}, ${path}` : where, expected, got });
 }
 
 /** A plan from a file or a database. @param where for the error @throws `kernels.bad` */

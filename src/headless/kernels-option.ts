@@ -8,6 +8,7 @@ import type { Machine } from '../run/session/session';
 import type { Arguments, OptionSpec } from './command';
 import { FileKernelCache, kernelCachePath } from './kernel-cache';
 import { readJson } from './runtime';
+import { shown } from './system-error';
 
 export const kernelsOption: OptionSpec = {
   type: 'string',
@@ -25,13 +26,20 @@ export async function readKernels(args: Arguments): Promise<KernelsRequest> {
   try {
     return parsePartialPlan(
       inline ? JSON.parse(text) : await readJson('kernels file', text, 'a JSON object of kernels'),
-      '--kernels',
+      inline ? '--kernels' : `--kernels ${shown(text)}`,
     );
   } catch (thrown) {
     if (thrown instanceof SyntaxError)
       throw args.usageError('usage.bad-value', '--kernels is not JSON', { expected: 'JSON', got: thrown.message });
     if (thrown instanceof LabError && thrown.code === 'kernels.bad')
-      throw new LabError({ ...thrown.parts, code: 'usage.kernels.bad', fix: 'See: lab device' }, { cause: thrown });
+      throw new LabError(
+        {
+          ...thrown.parts,
+          code: 'usage.kernels.bad',
+          fix: 'lab device prints kernels that were measured here: pass its "plan", or a part of it.',
+        },
+        { cause: thrown },
+      );
     throw thrown;
   }
 }

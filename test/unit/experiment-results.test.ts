@@ -110,7 +110,7 @@ describe('results', () => {
       comp({ succes: 1 }),
       /evaluation\.comp\.succes: expected no other keys than success, episodes/,
     ],
-    ['a missing key', { hash: undefined }, /x\.json, hash: expected string/],
+    ['a missing text', { hash: undefined }, /x\.json, hash: expected a text, got undefined\. Write them again/],
     ['a short curve', { iterations: 3 }, /curve.*3 iterations/],
     ['training without a curve', { curve: null }, /curve.*2 iterations/],
     ['a curve of another training', { envTokens: 2001 }, /curve\.envTokens: expected 2001.*got 2000/],

@@ -158,7 +158,8 @@ async function labErrors(words: readonly string[]): Promise<{ code: number; stde
 test.each([
   ['{"choices":', /not JSON/],
   ['{"choices":{"matmul":3}}', /Bad choice of kernels at --kernels, choices\.matmul/],
-  ['{"microBatchTokens":0}', /microBatchTokens/],
+  ['{"microBatchTokens":0}', /microBatchTokens: expected at least 1, got 0\. lab device prints/],
+  ['{"matmul":"tiled"}', /at --kernels, matmul: expected no such key, got "matmul"/],
 ])('--kernels %j is a usage error before any device is opened', async (text, message) => {
   const out = join(folder, 'never-made');
   const { code, stderr } = await labErrors(['run', 'smoke', '--kernels', text, '--out', out]);

@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import { type PartialConfig, parsePartialConfig } from '../config/config';
 import { LabError } from '../errors';
+import { faultOf, faultOfArray } from '../schema-fault';
 
 /** Most settings, arms, … of one list: an experiment file may come from anywhere. */
 const MAX_LIST = 100;
@@ -60,25 +61,27 @@ const worded: ReadonlySet<string> = new Set(['regex', 'not_value']);
 
 /**
  * @param what the fault in words, for anything but settings
+ * @param fix how to mend it, for anything but settings
  * @param where the file, for the error
  * @throws LabError `code` naming the path of the first fault
  */
 export function parseWith<T>(
   schema: v.GenericSchema<unknown, T>,
   input: unknown,
-  { code, what, where }: { code: string; what: string; where: string },
+  { code, what, where, fix }: { code: string; what: string; where: string; fix: string },
 ): T {
   const result = v.safeParse(schema, input);
-  if (result.success) return result.output;
-  const [issue] = result.issues;
-  const path = v.getDotPath(issue);
-  const ofSettings = issue.type === 'raw_transform'; // the message says what mends it
+  const array = faultOfArray(input);
+  if (result.success && !array) return result.output;
+  const issue = result.issues![0];
+  const { path, expected, got } = array ?? faultOf(issue);
+  const hasWords = !array && (worded.has(issue.type) || isUnknownKey(issue));
   throw new LabError({
     code,
     what,
     where: path ? `${where}, ${path.slice(0, 200)}` : where,
-    expected: worded.has(issue.type) || isUnknownKey(issue) ? issue.message : (issue.expected ?? issue.message),
-    got: issue.received.slice(0, 80),
-    ...(ofSettings && { fix: issue.message }),
+    expected: hasWords ? issue.message : expected,
+    got,
+    fix: issue?.type === 'raw_transform' ? issue.message : fix, // that of settings says what mends them
   });
 }

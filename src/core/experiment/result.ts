@@ -66,17 +66,25 @@ const cellSchema = exactly({
  * @throws `results.bad` naming the path of the first fault, also of numbers that contradict each other
  */
 export function parseCellResult(input: unknown, where: string): CellResult {
-  const cell: CellResult = parseWith(cellSchema, input, { code: 'results.bad', what: 'Bad result of a cell', where });
+  const cell: CellResult = parseWith(cellSchema, input, {
+    code: 'results.bad',
+    what: 'Bad result of a cell',
+    where,
+    fix: WRITTEN_AGAIN,
+  });
   requireConsistent(cell, where);
   return cell;
 }
+
+/** What mends results that were cut off, edited or written by another version. */
+const WRITTEN_AGAIN = 'Write them again: lab experiment makes cells, lab collect --out a results file.';
 
 /** A bundle as `lab collect` writes it. @throws LabError as above, and what `parseExperiment` throws */
 export function parseResults(input: unknown, where: string): ExperimentResults {
   const bundle = parseWith(
     exactly({ version: v.literal(1), experiment: v.unknown(), cells: list(v.unknown(), 0, 20_000) }),
     input,
-    { code: 'results.bad', what: 'Bad results of an experiment', where },
+    { code: 'results.bad', what: 'Bad results of an experiment', where, fix: WRITTEN_AGAIN },
   );
   const experiment = parseExperiment(bundle.experiment, `${where}, experiment`);
   const cells = bundle.cells.map((cell, i) => parseCellResult(cell, `${where}, cells.${i}`));

@@ -58,6 +58,7 @@ export function parseExperiment(input: unknown, where = 'experiment'): Experimen
     code: 'experiment.bad',
     what: 'Bad experiment',
     where,
+    fix: 'The format is described in docs/experiments.md.',
   });
   const { setups, arms, claims } = experiment;
   for (const [name, items] of Object.entries({ setups, arms, claims })) requireUnique(items, `${where}, ${name}`);
