@@ -173,6 +173,12 @@ export class Arguments {
     return this.values[name] !== undefined;
   }
 
+  /** Refuses `--name` where it would change nothing. @throws usage.bad-flag */
+  requireEffect(name: string, effective: boolean, expected: string): void {
+    if (effective || !this.given(name)) return;
+    throw this.usageError('usage.bad-flag', `--${name} would do nothing here`, { expected });
+  }
+
   /** A usage error: exit code 2, with the command's usage as the fix, after `hint`. */
   usageError(
     code: `usage.${string}`,

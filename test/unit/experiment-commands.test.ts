@@ -129,6 +129,20 @@ test('collect writes the same bytes whatever the folder or bundle they come from
   expect(readFileSync(at('a.csv'), 'utf8').trim().split('\n')).toHaveLength(18);
 });
 
+test('--list --known counts the cells that would be taken over as done, and makes nothing', async () => {
+  const doneOf = (text: string) =>
+    jsonLines(text)
+      .filter(({ done }) => done)
+      .map(({ name }) => name);
+  const there = doneOf((await lab('experiment @/sample.json --list --out @/cells')).stdout);
+  await lab('collect @/cells --out @/known.json --json');
+  const line = 'experiment @/sample.json --list --out @/never-made';
+  expect(doneOf((await lab(line)).stdout)).toEqual([]);
+  expect(doneOf((await lab(`${line} --known @/known.json`)).stdout)).toEqual(there);
+  expect(there.length).toBeGreaterThan(0);
+  expect(readdirSync(folder)).not.toContain('never-made');
+});
+
 test('collect --strip-times blanks time fields and nothing else', async () => {
   await lab('collect @/cells --out @/timed.json --json');
   await lab('collect @/cells --out @/stripped.json --strip-times --json');

@@ -77,6 +77,8 @@ const collect: Command = {
   async run(args) {
     const path = args.required(0, 'folder of cells or results file');
     const targets = targetsOf(args);
+    // The tables on stdout and those of the claims hold no times.
+    args.requireEffect('strip-times', args.given('out') || args.given('csv'), '--out or --csv, whose files hold times');
     const given = args.path('experiment');
     const collected = await collectCells(path, given === undefined ? undefined : await readExperiment(given));
     const { missing, ignored } = collected;

@@ -5,6 +5,7 @@ import type { EvalSummary } from '../../core/metrics/records';
 import { VOCABULARY_SIZE } from '../../core/tokenizer/tokenizer';
 import { createNodePool } from '../../env/pool-node';
 import { shapeOf } from '../../run/presets/pretrain';
+import { writesNotes } from '../../run/rollout/retry';
 import { build } from '../../run/session/build';
 import { type ModelFile, requireFit } from '../../run/session/model-file';
 import { createEngine, loadBase } from '../../run/session/session';
@@ -85,6 +86,8 @@ const evaluateCommand: Command = {
     const seed = args.seed();
     const episodes = args.integer('episodes', config.finalEvalEpisodes, 1, 1_000_000);
     const modes = modesOf(args);
+    const writes = modes.includes('comp') || writesNotes(config);
+    args.requireEffect('writer', writes, 'comp among --modes: in the others nothing is summarised');
     const model = await fittingPolicy(path, config);
     const writerPath = args.path('writer');
     let writer = config.trainSummary === 'frozen' ? (await loadBase(config, seed, baseFromDisk)).parameters : null;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Cell, cellsOf, shardOf } from '../../core/experiment/cells';
 import type { CellResult, Experiment } from '../../core/experiment/experiment';
-import { parseResults } from '../../core/experiment/result';
+import { parseResults, resultName } from '../../core/experiment/result';
 import { BaseCheck } from '../../run/cell-runner/base-check';
 import type { Arguments, Command } from '../command';
 import { filterOf, readExperiment, shardOption } from '../experiment/arguments';
@@ -68,11 +68,21 @@ function commandOf({ id }: Experiment, kernels: string | undefined): (cell: Cell
     `lab experiment ${id}.json --setups ${setup.id} --arms ${arm.id} --seeds ${seed}${given}`;
 }
 
+/** Cells of `--known`. @throws file.…, config.not-json, results.… */
+async function readKnown(path: string): Promise<readonly CellResult[]> {
+  return parseResults(await readJson('results file', path, BUNDLE), shown(path)).cells;
+}
+
 /** Prints the cells and whether they are done, as a sweep would find them, and changes nothing. */
-async function list(args: Arguments, cells: readonly Cell[], folder: CellFolder): Promise<number> {
+async function list(
+  args: Arguments,
+  cells: readonly Cell[],
+  folder: CellFolder,
+  known: ReadonlyMap<string, CellResult>,
+): Promise<number> {
   const bases = new BaseCheck(baseFromDisk);
   for (const cell of cells) {
-    const result = await folder.peek(cell);
+    const result = (await folder.peek(cell)) ?? known.get(cell.name) ?? null;
     const outdated = result !== null && (await bases.isOutdated(cell.config, result));
     if (outdated) args.note(`${label(cell)}: computed from another base than the one that is there now`);
     args.print({
@@ -106,25 +116,24 @@ const experimentCommand: Command = {
     },
     list: {
       type: 'boolean',
-      help: 'print the cells, one JSON object a line, and whether they are done; change nothing',
+      help: 'print the cells, one JSON object a line, and whether they are done, there or in --known; change nothing',
     },
     kernels: kernelsOption,
   },
   input: experimentInput,
   async run(args) {
+    args.requireEffect('kernels', !args.flag('list'), 'no --list, which computes nothing');
     const experiment = await readExperiment(args.required(0, 'experiment file'));
     const all = await cellsOf(experiment, filterOf(args, experiment));
     const cells = shardOf(experiment, all, ...shardOption(args));
     const kernels = await readKernels(args);
     const folder = new CellFolder(args.path('out') ?? join('results', experiment.id), (text) => args.note(text));
-    if (args.flag('list')) return list(args, cells, folder);
-    await folder.prepare(experiment);
     const known = args.path('known');
-    if (known !== undefined) {
-      const recorded = parseResults(await readJson('results file', known, BUNDLE), shown(known));
-      const taken = await folder.adopt(cells, recorded.cells);
-      args.note(`${taken} cells taken over from ${known}`);
-    }
+    const recorded = known === undefined ? [] : await readKnown(known);
+    if (args.flag('list'))
+      return list(args, cells, folder, new Map(recorded.map((result) => [resultName(result), result])));
+    await folder.prepare(experiment);
+    if (known !== undefined) args.note(`${await folder.adopt(cells, recorded)} cells taken over from ${known}`);
     if (cells.length === 0) {
       args.note('This part of the experiment has no cells.');
       return 0;

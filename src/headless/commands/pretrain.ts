@@ -41,6 +41,8 @@ const pretrain: Command = {
     const known: Recipe = recipes[name as keyof typeof recipes];
     const recipe: Recipe = { ...known, steps: args.integer('steps', known.steps, 1, 1_000_000) };
     const copy = args.integer('warm-start', 1, 1, 16);
+    const named = args.given('seed') && args.given('out');
+    args.requireEffect('warm-start', !named, 'no --seed and --out together, which say what it would');
     const seed = args.seed(copy);
     const episodes = args.integer('eval', 512, 1, 100_000);
     const config = recipeConfig(recipe);
