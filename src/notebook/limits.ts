@@ -6,6 +6,10 @@ export const limits = {
   proseChars: 20_000,
   /** Of all prose cells together. */
   totalProseChars: 200_000,
+  /** Of quotes, lists and emphasis inside each other in prose: what draws them calls itself once for each. */
+  proseDepth: 32,
+  /** Of groups inside each other in one formula. */
+  formulaDepth: 40,
   /** Of the JSON inside a link, before compression and after decompression. */
   jsonBytes: 1024 * 1024,
   /** Of a whole link fragment. Firefox stops at 1 MiB, Chromium at 2 MiB. */

@@ -1,6 +1,7 @@
 /**
  * Base of the page's elements: each draws itself for the first time in a task of its own. Left to Lit, a whole notebook
- * would be drawn in one long chain of microtasks, and the page would not answer until it ends.
+ * would be drawn in one long chain of microtasks, and the page would not answer until it ends. An element that throws
+ * while it draws says so to the elements around it, so that its cell can show the fault and the other cells live on.
  */
 import { LitElement } from 'lit';
 
@@ -22,7 +23,25 @@ export function turn(): Promise<void> {
   });
 }
 
+/** An element could not draw itself. Whoever shows that in its place cancels the event; else it is thrown on. */
+export class DrawFault extends Event {
+  constructor(readonly thrown: unknown) {
+    super('draw-fault', { bubbles: true, composed: true, cancelable: true });
+  }
+}
+
 export class LabElement extends LitElement {
+  protected override performUpdate(): void {
+    try {
+      super.performUpdate();
+    } catch (thrown) {
+      this.faulted(thrown);
+    }
+  }
+  /** For what is drawn later than Lit draws. @throws what was thrown, when nobody around shows it */
+  protected faulted(thrown: unknown): void {
+    if (this.dispatchEvent(new DrawFault(thrown))) throw thrown;
+  }
   protected override async scheduleUpdate(): Promise<void> {
     if (!this.hasUpdated) await turn();
     await super.scheduleUpdate();

@@ -4,6 +4,7 @@
  */
 import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
+import { boundedLex } from './bounded-lexer';
 import { turn } from './lab-element';
 
 const SCHEMES = /^(?:https?:|mailto:|#|\.{0,2}\/)/i;
@@ -104,9 +105,10 @@ const SLICE_MS = 10;
 /**
  * @param markdown untrusted text
  * @returns a fragment safe to insert
+ * @throws LabError prose.too-deep
  */
 export async function renderMarkdown(markdown: string): Promise<DocumentFragment> {
-  const tokens = marked.lexer(markdown);
+  const tokens = boundedLex(markdown, marked.defaults);
   // Without the formula renderer a formula is shown as its source.
   if (hasMath(tokens)) await loadKatex().catch(() => {});
   const fragment = document.createDocumentFragment();

@@ -5,11 +5,12 @@ import { keyed } from 'lit/directives/keyed.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { type Cell, cellKinds } from '../notebook/cells';
 import { limits } from '../notebook/limits';
+import { type CellFault, cellFault } from './cell-fault';
 import type { TrainRequest } from './cells/episode';
 import type { LabExperiment } from './cells/experiment';
 import { cellViews } from './cells/registry';
 import { type IconName, icon } from './icons';
-import { LabElement } from './lab-element';
+import { type DrawFault, LabElement } from './lab-element';
 import type { KeyedCell, NotebookModel } from './notebook-model';
 import type { LabServices } from './services';
 import { baseStyles } from './styles';
@@ -24,6 +25,8 @@ export class LabNotebook extends LabElement {
   @state() private editingTitle = false;
   @state() private spoken = '';
   private listened: NotebookModel | null = null;
+  /** Cells that could not be drawn, by key, until they change or are tried again. */
+  private readonly faults = new Map<number, CellFault>();
   private readonly onModel = () => this.requestUpdate();
 
   static override styles = [
@@ -49,6 +52,9 @@ export class LabNotebook extends LabElement {
       .small:focus-visible { outline: 2px solid var(--focus); }
       .small:disabled { opacity: 0.4; cursor: default; }
       @media (hover: none) { .tools { opacity: 1; } .tools .small { color: var(--ink-3); } }
+      .fault { display: grid; gap: 0.6rem; min-width: 0; }
+      .fault summary { cursor: pointer; width: max-content; font-size: 0.85rem; color: var(--ink-2); }
+      .fault pre { max-height: 16rem; overflow: auto; margin: 0.4rem 0 0; padding: 0.8em 1em; background: var(--sunken); border-radius: 4px; font: 0.8rem/1.5 var(--font-mono); white-space: pre-wrap; overflow-wrap: anywhere; }
       .insert { max-width: var(--column); margin: 0 auto; display: flex; align-items: center; gap: 0.3rem; min-height: 2.2rem; }
       .insert::before, .insert::after { content: ''; flex: 1; height: 1px; background: var(--line); opacity: 0; transition: opacity 120ms; }
       .insert .buttons { opacity: 0.001; transition: opacity 120ms; display: flex; flex-wrap: wrap; justify-content: center; gap: 0.2rem; }
@@ -69,6 +75,7 @@ export class LabNotebook extends LabElement {
       this.model.addEventListener(type, this.onModel);
     }
     this.listened = this.model;
+    this.faults.clear();
     this.editing = null;
     this.editingTitle = false;
   }
@@ -217,6 +224,11 @@ export class LabNotebook extends LabElement {
       aria-label="${view.label}, cell ${index + 1} of ${this.model.items.length}"
       @cell-change=${(e: CustomEvent<Cell>) => this.model.update(key, e.detail)}
       @cell-done=${done}
+      @draw-fault=${(e: DrawFault) => {
+        e.preventDefault();
+        this.faults.set(key, { cell, thrown: e.thrown });
+        this.requestUpdate();
+      }}
       @train=${(e: TrainRequest) => void this.train(index, e.detail.preset)}
     >
       <div class="tools">
@@ -233,7 +245,25 @@ export class LabNotebook extends LabElement {
         ${tool('down', 'Move down', (e) => void this.move(key, 1, e), index === this.model.items.length - 1)}
         ${tool('trash', 'Delete', () => this.removeCell(item))}
       </div>
-      ${keyed(key, view.render(cell, { services: this.services, session: this.session, editing }))}
+      ${keyed(key, this.content(item, index))}
     </section>`;
+  }
+
+  /** The cell itself, or why it could not be drawn: one cell's fault is shown in that cell, and the others live on. */
+  private content({ key, cell }: KeyedCell, index: number) {
+    const view = cellViews[cell.kind];
+    const editing = this.editing === key;
+    const known = this.faults.get(key);
+    // What is edited is not drawn, and a changed cell deserves another try.
+    if (known && (editing || known.cell !== cell)) this.faults.delete(key);
+    try {
+      if (!this.faults.has(key)) return view.render(cell, { services: this.services, session: this.session, editing });
+    } catch (thrown) {
+      this.faults.set(key, { cell, thrown });
+    }
+    return cellFault(this.faults.get(key) as CellFault, `${view.label}, cell ${index + 1}`, () => {
+      this.faults.delete(key);
+      this.requestUpdate();
+    });
   }
 }

@@ -44,7 +44,8 @@ export class LabProse extends LabElement {
   ];
 
   protected override updated(changed: PropertyValues<this>): void {
-    if (!this.editing && (changed.has('cell') || changed.has('editing'))) void this.show();
+    if (!this.editing && (changed.has('cell') || changed.has('editing')))
+      this.show().catch((thrown) => this.faulted(thrown));
     if (changed.has('editing') && this.editing)
       void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('wa-textarea')?.focus());
   }
