@@ -2,9 +2,11 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
-import { errorParts, type LabErrorParts } from '../core/errors';
+import { errorParts, LabError, type LabErrorParts } from '../core/errors';
 import type { KernelCache } from '../run/session/kernel-plan';
+import { takeClaim } from './experiment/claim';
 import { readText, shown } from './system-error';
 import { makeFolder, writeAtomically } from './targets';
 
@@ -20,6 +22,9 @@ type Entry = v.InferOutput<typeof entrySchema>;
 
 /** Entries kept, the newest: kernels of other builds fall out in time. */
 const MAX_ENTRIES = 64;
+
+/** Longest wait for other processes, ms; each holds the cache for some milliseconds. */
+const LOCK_MS = 5000;
 
 /** `$XDG_CACHE_HOME/compaction-lab/autotune.json`, by default under ~/.cache. */
 export function kernelCachePath(env: NodeJS.ProcessEnv = process.env): string {
@@ -43,12 +48,35 @@ export class FileKernelCache implements KernelCache {
   }
 
   async saveKernels(adapter: string, version: string, model: string, report: unknown): Promise<void> {
-    const others = (await this.read()).filter(
-      (entry) => entry.adapter !== adapter || entry.version !== version || entry.model !== model,
-    );
-    const entries = [...others, { adapter, version, model, report }].slice(-MAX_ENTRIES);
     await makeFolder(dirname(this.path));
-    await writeAtomically(this.path, `${JSON.stringify({ version: 1, entries }, null, 1)}\n`);
+    const release = await this.lock();
+    try {
+      const others = (await this.read()).filter(
+        (entry) => entry.adapter !== adapter || entry.version !== version || entry.model !== model,
+      );
+      const entries = [...others, { adapter, version, model, report }].slice(-MAX_ENTRIES);
+      await writeAtomically(this.path, `${JSON.stringify({ version: 1, entries }, null, 1)}\n`);
+    } finally {
+      await release();
+    }
+  }
+
+  /** From reading to renaming, one at a time: the entry of another process would be lost. @throws LabError file.busy */
+  private async lock(): Promise<() => Promise<void>> {
+    const path = `${this.path}.lock`;
+    const until = performance.now() + LOCK_MS;
+    while (performance.now() < until) {
+      const release = await takeClaim(path);
+      if (release) return release;
+      await sleep(5 + 20 * Math.random());
+    }
+    throw new LabError({
+      code: 'file.busy',
+      what: 'The measurement of kernels is used but not kept: another process holds the cache',
+      where: shown(path),
+      expected: `to get it within ${LOCK_MS / 1000} s`,
+      fix: 'If no other lab runs, delete that file.',
+    });
   }
 
   private async read(): Promise<Entry[]> {

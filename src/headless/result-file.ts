@@ -1,10 +1,9 @@
 /** The small JSON that is committed as a result: what was run, where, and what came out. */
-import { writeFile } from 'node:fs/promises';
 import { nonDefault } from '../core/config/config';
 import type { IterationRecord } from '../core/metrics/records';
 import type { RunHeader } from '../core/protocol/protocol';
 import type { RunOutcome } from '../run/trainer/trainer';
-import { onFile } from './system-error';
+import { writeWhole } from './targets';
 
 const kept = [
   'iteration',
@@ -42,7 +41,5 @@ export async function writeResult(
   const head = JSON.stringify({ version: 1, ...provenance, outcome }, rounded, 1).slice(0, -2);
   // One line an iteration: small, and readable in a diff.
   const lines = rows.map((row) => `  ${JSON.stringify(row, rounded)}`).join(',\n');
-  await onFile('The result cannot be written', path, 'a file that can be written', () =>
-    writeFile(path, `${head},\n "iterations": [\n${lines}\n ]\n}\n`),
-  );
+  await writeWhole(path, `${head},\n "iterations": [\n${lines}\n ]\n}\n`);
 }

@@ -1,6 +1,7 @@
 /** Checks of where a command will write, before it works for minutes or hours. */
+import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { LabError } from '../core/errors';
 import { onFile, shown } from './system-error';
@@ -44,7 +45,7 @@ function unfit(what: string, path: string, expected: string, got: string): LabEr
 /** Makes sure that files can be made in `folder`, which is made where it is missing. @throws LabError file.… */
 export async function requireWritableFolder(folder: string): Promise<void> {
   await makeFolder(folder);
-  const probe = resolve(folder, `.write-test-${process.pid}`);
+  const probe = resolve(folder, `.write-test-${randomUUID()}`);
   await onFile(CANNOT_WRITE, folder, 'a folder in which files can be made', () => touch(probe));
 }
 
@@ -69,11 +70,23 @@ export async function requireReplaceableFile(path: string): Promise<void> {
   await onFile(CANNOT_WRITE, path, FILE, () => touch(path));
 }
 
-/** Opens a file for writing without changing what it holds; one that was not there is removed again. */
+/**
+ * Opens a file for writing without changing what it holds. Where there is none, one of a name nobody else has is made beside
+ * it and removed: under its own name it might meanwhile be the file of another process.
+ */
 async function touch(path: string): Promise<void> {
-  const existed = (await found(path)) !== null;
-  await (await open(path, 'a')).close();
-  if (!existed) await rm(path);
+  if (await found(path)) return (await open(path, 'a')).close();
+  const probe = besides(path);
+  await (await open(probe, 'wx')).close();
+  await rm(probe);
+}
+
+/**
+ * A name that no other write has, in this process, another one, or on another machine with the same disk. It ends with the
+ * number of the process, by which leftovers of a dead one are told.
+ */
+function besides(path: string): string {
+  return `${path}.${randomUUID().slice(0, 8)}.${process.pid}.partial`;
 }
 
 /**
@@ -82,10 +95,10 @@ async function touch(path: string): Promise<void> {
  * @throws LabError file.…
  */
 export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
-  const partial = `${path}.${process.pid}.partial`; // another process may write the same file
+  const partial = besides(path);
   await onFile(CANNOT_WRITE, path, FILE, async () => {
     try {
-      const handle = await open(partial, 'w');
+      const handle = await open(partial, 'wx');
       try {
         await handle.writeFile(content);
         await handle.sync();
@@ -98,4 +111,11 @@ export async function writeAtomically(path: string, content: string | Uint8Array
       throw thrown;
     }
   });
+}
+
+/** As `writeAtomically`; into what is no regular file, a terminal or a pipe, it is written as it stands. @throws LabError file.… */
+export async function writeWhole(path: string, content: string): Promise<void> {
+  const there = await found(path);
+  if (!there || there.isFile()) return writeAtomically(path, content);
+  await onFile(CANNOT_WRITE, path, FILE, () => writeFile(path, content));
 }

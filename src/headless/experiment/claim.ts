@@ -1,4 +1,4 @@
-/** Claims: two processes that work on one folder must not compute the same cell at the same time. */
+/** Claims: two processes must not compute the same cell, write the same run, or change the same file at the same time. */
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
@@ -64,14 +64,18 @@ async function write(path: string): Promise<boolean> {
   const claim: v.InferOutput<typeof claimSchema> = { pid: process.pid, host: hostname() };
   // Two attempts: the second after a stale claim is out of the way.
   for (let attempt = 0; attempt < 2; attempt++) {
-    const made = await onFile('The claim on a cell cannot be made', path, 'a file that can be made', () =>
-      writeFile(path, JSON.stringify(claim), { flag: 'wx' }).then(
-        () => true,
-        (error: NodeJS.ErrnoException) => {
-          if (error.code === 'EEXIST') return false;
-          throw error;
-        },
-      ),
+    const made = await onFile(
+      'The claim on what is to be written cannot be made',
+      path,
+      'a file that can be made',
+      () =>
+        writeFile(path, JSON.stringify(claim), { flag: 'wx' }).then(
+          () => true,
+          (error: NodeJS.ErrnoException) => {
+            if (error.code === 'EEXIST') return false;
+            throw error;
+          },
+        ),
     );
     if (made) return true;
     if (!(await isStale(path, false))) return false;
