@@ -54,7 +54,11 @@ function parse(bench: Bench, words: readonly string[]) {
     return { json: json === true, options };
   } catch (thrown) {
     const expected = ['--json', ...flags.map(([name]) => `--${name} …`)].join(', ');
-    throw usageError(`Bad arguments for ${bench.name}`, expected, (thrown as Error).message.split('\n')[0]!);
+    throw usageError(
+      `Bad arguments for ${bench.name}`,
+      expected,
+      (thrown as Error).message.split('\n')[0]!.replace(/\.$/, ''),
+    );
   }
 }
 

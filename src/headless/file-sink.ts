@@ -93,11 +93,17 @@ export class FileSink implements Sink {
     await writeAtomically(this.at('header'), `${JSON.stringify({ ...header, status }, null, 2)}\n`);
   }
 
-  /** Also cuts metrics and trajectories back to the checkpoint, so that a resumed run appends to what it continues. */
+  /**
+   * Also takes metrics, trajectories and the policy back to the checkpoint, so that a resumed run appends to what it continues,
+   * and a policy that was lost or cut off is there again.
+   * @throws LabError `run.…`, `file.…`
+   */
   async loadRun(): Promise<{ header: RunHeader; records: IterationRecord[]; checkpoint: Checkpoint | null } | null> {
     if (!existsSync(this.at('header'))) return null;
     const header = parseHeader(await readText('description of the run', this.at('header')), this.at('header'));
-    const checkpoint = await this.loadCheckpoint();
+    const loaded = await this.loadCheckpoint();
+    const checkpoint = loaded?.checkpoint ?? null;
+    if (!checkpoint) await this.requireNoLaterLines();
     const done = checkpoint?.iteration ?? 0;
     const records: IterationRecord[] = [];
     // Both are looked through before either is cut.
@@ -105,12 +111,30 @@ export class FileSink implements Sink {
     const trajectories = await linesBefore(this.at('trajectories'), done);
     await metrics.cut();
     await trajectories.cut();
+    if (loaded)
+      await writeAtomically(this.at('policy'), writeModel(loaded.shape, loaded.checkpoint.policy.parameters, {}));
     return { header, records, checkpoint };
   }
 
-  private async loadCheckpoint(): Promise<Checkpoint | null> {
+  /** A run cut off within its first iteration has no checkpoint; one with later lines has lost it. @throws `run.no-checkpoint` */
+  private async requireNoLaterLines(): Promise<void> {
+    if (!existsSync(this.at('metrics'))) return;
+    let lines = 0;
+    for await (const _ of linesOf(this.at('metrics'))) lines++;
+    if (lines > 1)
+      throw new LabError({
+        code: 'run.no-checkpoint',
+        what: 'The checkpoint of the run is missing',
+        where: shown(this.at('checkpoint')),
+        expected: `a file, as ${lines} iterations were saved`,
+        got: 'nothing',
+        fix: 'Restore the file from a copy, or start a new run in another folder.',
+      });
+  }
+
+  private async loadCheckpoint(): Promise<{ checkpoint: Checkpoint; shape: ModelShape } | null> {
     if (!existsSync(this.at('checkpoint'))) return null;
-    const { models, metadata } = readTrainingState(
+    const { models, metadata, shape } = readTrainingState(
       await readBytes('checkpoint', this.at('checkpoint')),
       this.at('checkpoint'),
     );
@@ -124,7 +148,7 @@ export class FileSink implements Sink {
         expected: 'a file written by this command',
         fix: 'Start a new run in another folder.',
       });
-    return { ...counters, policy, critic: models.critic ?? null };
+    return { checkpoint: { ...counters, policy, critic: models.critic ?? null }, shape };
   }
 }
 

@@ -137,3 +137,7 @@ describe('parsing', () => {
       expect(codeOf(() => parseSeed(bad))).toBe('config.bad-seed seed');
   });
 });
+
+test('an infinity, as JSON writes 1e400, is named as what it is', () => {
+  expect(parsePartialConfig(JSON.parse('{"iterations":1e400}')).issues[0]).toMatchObject({ got: 'Infinity' });
+});

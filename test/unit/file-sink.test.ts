@@ -88,6 +88,35 @@ describe('a run in a folder', () => {
     expect([text('metrics.jsonl'), text('trajectories.jsonl')]).toEqual(before);
   });
 
+  test('a policy that was lost or cut off comes back from the checkpoint', async () => {
+    const sink = await saved();
+    const before = readFileSync(path('policy.safetensors'));
+    rmSync(path('policy.safetensors'));
+    await sink.loadRun();
+    expect(readFileSync(path('policy.safetensors'))).toEqual(before);
+    writeFileSync(path('policy.safetensors'), before.subarray(0, 100));
+    await sink.loadRun();
+    expect(readFileSync(path('policy.safetensors'))).toEqual(before);
+  });
+
+  test('a lost checkpoint is named, and what was saved is not thrown away', async () => {
+    const sink = await saved();
+    const before = [text('metrics.jsonl'), text('trajectories.jsonl')];
+    rmSync(path('checkpoint.safetensors'));
+    await expect(sink.loadRun()).rejects.toMatchObject({
+      code: 'run.no-checkpoint',
+      message: expect.stringMatching(
+        /checkpoint\.safetensors: expected a file, as 2 iterations were saved, got nothing/,
+      ),
+    });
+    expect([text('metrics.jsonl'), text('trajectories.jsonl')]).toEqual(before);
+    // Cut off within its first iteration, it begins again.
+    for (const name of ['metrics.jsonl', 'trajectories.jsonl'])
+      writeFileSync(path(name), `${text(name).split('\n')[0]}\n`);
+    expect(await sink.loadRun()).toMatchObject({ records: [], checkpoint: null });
+    expect(text('metrics.jsonl')).toBe('');
+  });
+
   test('a damaged line is named, and nothing is cut', async () => {
     const sink = await saved();
     const lines = text('trajectories.jsonl').split('\n');

@@ -48,7 +48,8 @@ function issue(code: string, name: string, what: string, expected: string, got: 
     what,
     where: name,
     expected,
-    got: typeof got === 'string' ? `"${got}"` : String(JSON.stringify(got)),
+    // To JSON an infinity is null.
+    got: typeof got === 'number' ? String(got) : String(JSON.stringify(got)),
     fix,
   };
 }
