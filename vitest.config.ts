@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { chromiumFlags, findChromium } from './.ci/chromium.mjs';
 import site from './vite.config.ts'; // with extension: Vite loads its configuration natively
 
-/** Unit: pure code in Node. Gpu: kernels and engine on Dawn. Browser: modules inside Chromium. E2e: the built site. */
+/** Unit: pure code in Node. Gpu: kernels and engine on Dawn. Browser: modules inside Chromium. E2e: the built site. Firefox: its walk there. */
 export default defineConfig({
   test: {
     projects: [
@@ -54,6 +54,17 @@ export default defineConfig({
           maxWorkers: 1, // one Chromium at a time: software WebGPU takes every core
           testTimeout: 120_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'firefox',
+          include: ['test/firefox/**/*.test.ts'],
+          environment: 'node',
+          globalSetup: ['test/e2e/global-setup.ts'],
+          maxWorkers: 1,
+          testTimeout: 90_000,
+          hookTimeout: 60_000,
         },
       },
     ],

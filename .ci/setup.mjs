@@ -2,7 +2,7 @@
  * `node .ci/setup.mjs [test]`: what must be there before anything else can run. Needs nothing but Node, prints nothing
  * when nothing is to be done, and never writes to stdout (the command line's stdout is JSON).
  *
- * Always: the dependencies of package-lock.json. For `test` also: Chromium, and a Vulkan driver for Dawn.
+ * Always: the dependencies of package-lock.json. For `test` also: Chromium, Firefox, and a Vulkan driver for Dawn.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { findChromium } from './chromium.mjs';
+import { findFirefox } from './firefox.mjs';
 import { findVulkan } from './vulkan.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -159,6 +160,15 @@ function ensureChromium() {
   }
 }
 
+function ensureFirefox() {
+  if (findFirefox()) return;
+  say('Firefox is missing; the tests need it');
+  if (aptSystem()) aptInstall('firefox-esr');
+  if (!findFirefox()) {
+    throw new SetupError('No Firefox was found. Install Firefox (ESR will do), or set FIREFOX_PATH to its executable.');
+  }
+}
+
 function ensureVulkan() {
   if (findVulkan()) return;
   say('Dawn (WebGPU in Node) has no adapter; the tests need one');
@@ -205,6 +215,7 @@ export function setup(purpose) {
   ensureDependencies();
   if (purpose !== 'test') return;
   ensureChromium(); // first: its SwiftShader can serve Dawn too
+  ensureFirefox();
   ensureVulkan();
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm test [-- --only lint,types,unit,gpu,browser,build,e2e]`: every check, each in a process of its own; all run even if
- * one fails. Ends with a table of steps and counts and with the adapters that the GPU tests ran on.
+ * `npm test [-- --only lint,types,unit,gpu,browser,build,e2e,firefox]`: every check, each in a process of its own; all run even if
+ * one fails. Ends with a table of steps and counts and with the adapters that the tests ran on.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { findChromium } from './chromium.mjs';
+import { firefoxAdapter } from './firefox.mjs';
 import { findVulkan } from './vulkan.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -38,6 +39,7 @@ const steps = [
   vitest('browser'),
   { name: 'build', words: [bin('vite/bin/vite.js'), 'build'] },
   vitest('e2e'),
+  vitest('firefox'),
 ];
 
 /** @param {Step} step @returns {Outcome} */
@@ -88,6 +90,8 @@ async function chromiumAdapter() {
   }
 }
 
+// Firefox, unlike Chromium with its own SwiftShader, finds the driver that Dawn uses, through the environment.
+Object.assign(process.env, vulkan?.env);
 mkdirSync(join(root, '.cache'), { recursive: true });
 const only = values.only?.split(',');
 const unknown = only?.filter((name) => !steps.some((step) => step.name === name)) ?? [];
@@ -99,6 +103,10 @@ if (unknown.length > 0) {
 const adapters = [
   { name: 'Dawn (Node)', adapter: vulkan?.adapter },
   { name: 'Chromium', adapter: await chromiumAdapter().catch((error) => void console.error(String(error))) },
+  {
+    name: 'Firefox',
+    adapter: await firefoxAdapter(join(root, 'LICENSE')).catch((error) => void console.error(String(error))),
+  },
 ];
 for (const { name, adapter } of adapters) console.log(`adapter of ${name}: ${adapter ?? 'NONE'}`);
 
