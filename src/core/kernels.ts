@@ -19,9 +19,9 @@ export interface KernelPlan {
 /**
  * Why a variant was not measured to the end. `hopeless`: its first run was far slower than the best. `failed`: the driver
  * refused it. `software`: known to be slow on software adapters, so not even compiled. `out-of-time`: compiling the others
- * took too long.
+ * took too long. `differs`: its results are not those of the plain variant.
  */
-const trialSkips = ['hopeless', 'failed', 'software', 'out-of-time'] as const;
+const trialSkips = ['hopeless', 'failed', 'software', 'out-of-time', 'differs'] as const;
 export type TrialSkip = (typeof trialSkips)[number];
 
 /** One variant of one kernel in a measured choice. */

@@ -23,6 +23,7 @@ const SKIPPED: Readonly<Record<TrialSkip, string>> = {
   failed: 'refused by the driver',
   software: 'not tried: slow on software adapters',
   'out-of-time': 'not tried: compiling took too long',
+  differs: 'refused: its results differ from the plain variant’s',
 };
 
 /** How a variant compares with the chosen one, e.g. "1.8 × as long". */

@@ -9,7 +9,7 @@ class FakeMachine {
   readonly runs = new Map<string, number>();
   readonly order: string[] = [];
 
-  candidate(variant: string, runMs: number | (() => number), compileMs = 10): Candidate<string> {
+  candidate(variant: string, runMs: number | (() => number), compileMs = 10, result = [1, 2]): Candidate<string> {
     return {
       variant,
       prepare: async () => {
@@ -20,6 +20,7 @@ class FakeMachine {
         this.runs.set(variant, (this.runs.get(variant) ?? 0) + 1);
         this.now += repeats * (typeof runMs === 'number' ? runMs : runMs());
       },
+      result: async () => result,
     };
   }
 
@@ -32,6 +33,37 @@ const refused = (variant: string): Candidate<string> => ({
   variant,
   prepare: () => Promise.reject(new LabError({ code: 'gpu.shader', what: `no ${variant}` })),
   run: () => Promise.reject(new Error('was not prepared')),
+  result: () => Promise.reject(new Error('was not prepared')),
+});
+
+describe('a variant whose results are not those of the plain one', () => {
+  test.each([
+    ['another number', [1, 2.001]],
+    ['a NaN', [1, Number.NaN]],
+    ['fewer numbers', [1]],
+  ])('is refused though it is the fastest: %s', async (_what, wrong) => {
+    const machine = new FakeMachine();
+    const fast = machine.candidate('broken', 1, 10, wrong);
+    const { chosen, trials } = await machine.contest([fast, machine.candidate('plain', 2)], { plain: 'plain' });
+    expect(chosen).toBe('plain');
+    expect(trials.map(({ skipped }) => skipped)).toEqual(['differs', null]);
+  });
+
+  test('is chosen where only the order of the sums differs, and the plain one is made ready though time is up', async () => {
+    const machine = new FakeMachine();
+    const good = machine.candidate('good', 1, 10, [1, 2.00001]);
+    const broken = machine.candidate('broken', 0.5, 2000, [2, 1]);
+    const { chosen, trials } = await machine.contest([good, broken, machine.candidate('plain', 2)], { plain: 'plain' });
+    expect(chosen).toBe('good');
+    expect(trials.map(({ skipped }) => skipped)).toEqual([null, 'differs', 'out-of-time']);
+  });
+
+  test('is not chosen for want of another', async () => {
+    const machine = new FakeMachine();
+    const [a, b] = [machine.candidate('a', 1, 10, [3, 3]), machine.candidate('b', 1, 2000, [3, 3])];
+    const run = machine.contest([a, b, machine.candidate('plain', 1)], { plain: 'plain' });
+    await expect(run).rejects.toMatchObject({ code: 'kernels.differ' });
+  });
 });
 
 describe('a measured choice', () => {

@@ -108,6 +108,15 @@ export async function measuredChoice(
     measureMs,
     measuredAt: new Date().toISOString(),
   };
+  for (const { kernel, variant, skipped } of measurements)
+    if (skipped === 'differs')
+      onNotice?.({
+        code: 'kernels.differs',
+        what: 'A kernel variant does not compute on this adapter what the plain one does; it is not used',
+        where: kernel,
+        got: variant,
+        fix: 'Nothing is lost but speed. Report it with the output of lab device.',
+      });
   await cache.saveKernels(adapter, kernelVersion, model, report).catch((thrown) => onNotice?.(errorParts(thrown)));
   return report;
 }

@@ -1,6 +1,6 @@
 /** Attention forward and backward over packed rows of usual length, by each variant of the kernels. */
 import type { GpuContext } from '../../../gpu/device';
-import { compileKernel, type Kernel, Recorder, whole } from '../../../gpu/kernel';
+import { compileKernel, type Kernel, Recorder, slice4, whole } from '../../../gpu/kernel';
 import { attention, encodeAttention } from '../../../gpu/kernels/attention';
 import {
   attentionKeyValueGradient,
@@ -12,7 +12,7 @@ import type { ModelShape } from '../../parameters';
 import { BufferSet } from '../decode-path';
 import type { AttentionVariant } from '../kernel-choices';
 import type { Candidate } from './contest';
-import { finish, measuredValues } from './device-work';
+import { finish, measuredValues, valuesOf } from './device-work';
 
 /** Tokens of a row: the contexts of the learning presets. */
 const ROW_TOKENS = 48;
@@ -54,6 +54,17 @@ export class AttentionWork {
         await run(ROW_TOKENS, 1);
       },
       run: (repeats) => run(this.tokens, repeats),
+      result: async () => {
+        // What an earlier variant wrote must not pass for this one's.
+        for (const [name, buffer] of this.made)
+          if (name !== 'records') context.device.queue.writeBuffer(buffer, 0, measuredValues(buffer.size / 4));
+        await run(2 * ROW_TOKENS, 1);
+        const { dModel } = shape;
+        return valuesOf(context, [
+          slice4(this.floats('out', dModel), 0, 2 * ROW_TOKENS * dModel),
+          slice4(this.floats('dqkv', 3 * dModel), 0, 2 * ROW_TOKENS * 3 * dModel),
+        ]);
+      },
     };
   }
 
@@ -101,7 +112,8 @@ export class AttentionWork {
     const known = this.made.get(name);
     if (known) return known;
     const data = values();
-    const buffer = this.buffers.ensure(name, data.byteLength, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST);
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
+    const buffer = this.buffers.ensure(name, data.byteLength, usage);
     this.context.device.queue.writeBuffer(buffer, 0, data);
     this.made.set(name, buffer);
     return buffer;

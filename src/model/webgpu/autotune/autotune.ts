@@ -37,6 +37,15 @@ export interface Tuning {
 /** Variants built on workgroup memory: 5 to 10 times slower on software adapters, which simulate its barriers. */
 const barrierBound: ReadonlySet<string> = new Set(['tiled', 'workgroup']);
 
+/** Variants without subgroups: WGSL does not promise that the lanes of one reconverge, so others must agree with these. */
+const PLAIN = {
+  matmul: 'registers',
+  'matmul-input-gradient': 'registers',
+  'matmul-weight-gradient': 'registers',
+  attention: 'lane',
+  decode: 'layered',
+} as const satisfies KernelChoices;
+
 /** Per kernel; the sum stays below a second. */
 const MEASURE_BUDGET_MS = { product: 120, attention: 80, decode: 250 } as const;
 const SAMPLE_MS = 4;
@@ -71,6 +80,7 @@ export async function autotune(context: GpuContext, shape: ModelShape, options: 
       now: () => performance.now(),
       compileBudgetMs: COMPILE_BUDGET_MS - extraCompileMs,
       signal,
+      plain: PLAIN[kernel],
       ...limits,
     });
     measureMs += result.measureMs;

@@ -1,5 +1,7 @@
 /** A measured choice among variants that do the same work. Knows nothing of the GPU: tests run it on fakes and a fake clock. */
+import { LabError } from '../../../core/errors';
 import type { TrialSkip } from '../../../core/kernels';
+import { agrees } from './agreement';
 
 /** A variant in a contest. */
 export interface Candidate<Variant extends string> {
@@ -8,6 +10,8 @@ export interface Candidate<Variant extends string> {
   prepare(): Promise<void>;
   /** Does the measured work `repeats` times; ends when the device has done it. */
   run(repeats: number): Promise<void>;
+  /** What it computes from a small input, the same for all variants. */
+  result(): Promise<ArrayLike<number>>;
 }
 
 export interface Trial<Variant extends string> {
@@ -37,6 +41,8 @@ export interface ContestOptions {
   /** Repeats of a run are chosen so that a measurement lasts about this long: a submit has a cost of its own. */
   readonly sampleMs?: number;
   readonly signal?: AbortSignal;
+  /** Variant without subgroups, which every other must agree with before it may be chosen. */
+  readonly plain?: string;
 }
 
 /** A first run this many times slower than the best so far ends a candidate's chances. */
@@ -92,6 +98,19 @@ export async function contest<Variant extends string>(
     }
   }
   if (runners.length === 0) throw failure;
+  for (const variant of await differing(candidates, runners, options)) {
+    const at = runners.findIndex(({ candidate }) => candidate.variant === variant);
+    const [{ ms, compileMs }] = runners.splice(at, 1) as [Runner<Variant>];
+    trials.set(variant, { variant, ms, compileMs, skipped: 'differs' });
+  }
+  if (runners.length === 0)
+    throw new LabError({
+      code: 'kernels.differ',
+      what: 'No kernel variant that was measured computes what the plain one does',
+      expected: `the results of ${options.plain}`,
+      got: `other results of ${[...trials.values()].flatMap((t) => (t.skipped === 'differs' ? t.variant : [])).join(', ')}`,
+      fix: `Choose ${options.plain} by hand, with --kernels.`,
+    });
   const able = runners.filter(({ ms }) => ms <= HOPELESS * best());
   const repeats = Math.min(MAX_REPEATS, Math.max(1, Math.ceil((options.sampleMs ?? 0) / Math.max(best(), 0.01))));
   for (let round = 0; round < ROUNDS && measureMs < options.measureBudgetMs; round++)
@@ -114,4 +133,34 @@ export async function contest<Variant extends string>(
     trials: candidates.map(({ variant }) => trials.get(variant)!),
     measureMs,
   };
+}
+
+/** Variants that do not agree with the plain one; none where the plain one does not work here or nothing is beside it. */
+async function differing<Variant extends string>(
+  candidates: readonly Candidate<Variant>[],
+  runners: readonly Runner<Variant>[],
+  { plain: name, signal }: ContestOptions,
+): Promise<Variant[]> {
+  const plain = candidates.find(({ variant }) => variant === name);
+  const others = runners.map(({ candidate }) => candidate).filter((candidate) => candidate !== plain);
+  if (!plain || others.length === 0) return [];
+  let wanted: ArrayLike<number>;
+  try {
+    // Where compiling took too long it was not made ready.
+    if (!runners.some(({ candidate }) => candidate === plain)) await plain.prepare();
+    wanted = await plain.result();
+  } catch {
+    signal?.throwIfAborted();
+    return [];
+  }
+  const wrong: Variant[] = [];
+  for (const candidate of others) {
+    signal?.throwIfAborted();
+    const same = await candidate.result().then(
+      (got) => agrees(wanted, got),
+      () => false,
+    );
+    if (!same) wrong.push(candidate.variant);
+  }
+  return wrong;
 }

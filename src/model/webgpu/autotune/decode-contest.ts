@@ -10,6 +10,8 @@ import type { Candidate } from './contest';
 import { measuredValues } from './device-work';
 
 const JOBS = 64;
+/** Of the comparison with the plain variant. */
+const COMPARED_JOBS = 5;
 const FED = 6;
 const SAMPLED = 3;
 /** The last sampled token is never fed. */
@@ -47,6 +49,10 @@ export class DecodeWork {
         this.decoders.push(decoder);
         decoder.openSlots(JOBS, Math.min(POSITIONS, shape.positions));
         await run(1);
+      },
+      result: async () => {
+        const done = await decoder.decode(this.model.parameters.buffer, this.jobs(COMPARED_JOBS), { key: [1, 1] });
+        return done.flatMap(({ ids, logp, values }) => [...ids, ...logp, ...values]);
       },
       run: async (repeats) => {
         for (let i = 0; i < repeats; i++) await run(JOBS);

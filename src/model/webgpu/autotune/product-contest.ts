@@ -15,7 +15,7 @@ import { MODEL_SLACK_BYTES } from '../../../gpu/kernels/weight-windows';
 import type { ModelShape } from '../../parameters';
 import { BufferSet } from '../decode-path';
 import type { Candidate } from './contest';
-import { finish, measuredValues } from './device-work';
+import { finish, measuredValues, valuesOf } from './device-work';
 
 interface Product {
   readonly inputs: number;
@@ -46,6 +46,8 @@ export function productMacs(products: readonly Product[]): number {
 const RUN_MACS = { software: 2 ** 25, hardware: 2 ** 29 } as const;
 const ROWS = { least: 128, most: 1024 } as const;
 const PREPARE_ROWS = 16;
+/** Of the comparison with the plain variant: no multiple of a tile. */
+const COMPARED_ROWS = 70;
 
 /** Operands and work that all product contests of a model share. `dispose` frees them. */
 export class ProductWork {
@@ -92,6 +94,7 @@ export class ProductWork {
         await run(PREPARE_ROWS, 1);
       },
       run: (repeats) => run(this.rows, repeats),
+      result: () => this.result(name, kernels),
     };
   }
 
@@ -99,13 +102,31 @@ export class ProductWork {
     this.buffers.dispose();
   }
 
+  /** Results of all products, each from operands as they were made. */
+  private async result(
+    name: ProductName,
+    kernels: { readonly product: Kernel; readonly reduce: Kernel },
+  ): Promise<Float32Array> {
+    const all: number[] = [];
+    for (const product of this.products) {
+      for (const { buffer, size } of this.made.values())
+        this.context.device.queue.writeBuffer(buffer, 0, measuredValues(size / 4));
+      const recorder = new Recorder(this.context, `compare ${name}`);
+      const out = this.record(recorder, name, kernels, product, COMPARED_ROWS);
+      recorder.submit();
+      for (const value of await valuesOf(this.context, [out])) all.push(value);
+    }
+    return Float32Array.from(all);
+  }
+
+  /** @returns what it writes */
   private record(
     recorder: Recorder,
     name: ProductName,
     { product, reduce }: { readonly product: Kernel; readonly reduce: Kernel },
     { inputs, outputs }: Product,
     rows: number,
-  ): void {
+  ): GpuSlice {
     const sizes = { rows, inputs, outputs };
     const weight = this.operand('weight', this.widest * this.widest, GPUBufferUsage.UNIFORM);
     const x = slice4(this.operand('x', this.rows * this.widest).buffer, 0, rows * inputs);
@@ -113,19 +134,22 @@ export class ProductWork {
     if (name === 'matmul') {
       const bias = slice4(this.operand('bias', this.widest).buffer, 0, outputs);
       encodeProduct(recorder, product, { x, weight, bias, y }, sizes);
-    } else if (name === 'matmul-input-gradient')
-      encodeProductInputGradient(recorder, product, { dy: y, weight, dx: x }, sizes);
-    else {
-      const floats = (count: number) => matmulPartialFloats(this.rows, this.widest, count);
-      const partials = this.operand('partials', floats(this.widest));
-      const gradient = this.operand('gradient', (this.widest + 1) * this.widest);
-      encodeProductWeightGradient(
-        recorder,
-        { partial: product, reduce },
-        { x, dy: y, partials, gradient: { slice: gradient, biasAt: inputs * outputs } },
-        sizes,
-      );
+      return y;
     }
+    if (name === 'matmul-input-gradient') {
+      encodeProductInputGradient(recorder, product, { dy: y, weight, dx: x }, sizes);
+      return x;
+    }
+    const floats = (count: number) => matmulPartialFloats(this.rows, this.widest, count);
+    const partials = this.operand('partials', floats(this.widest));
+    const gradient = this.operand('gradient', (this.widest + 1) * this.widest);
+    encodeProductWeightGradient(
+      recorder,
+      { partial: product, reduce },
+      { x, dy: y, partials, gradient: { slice: gradient, biasAt: inputs * outputs } },
+      sizes,
+    );
+    return slice4(gradient.buffer, 0, (inputs + 1) * outputs);
   }
 
   /** A buffer of small numbers; kept once made. */
@@ -133,7 +157,7 @@ export class ProductWork {
     const known = this.made.get(name);
     if (known) return known;
     const slack = usage === 0 ? 0 : MODEL_SLACK_BYTES;
-    const all = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | usage;
+    const all = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC | usage;
     const buffer = this.buffers.ensure(name, floats * 4 + slack, all);
     this.context.device.queue.writeBuffer(buffer, 0, measuredValues(floats));
     const slice = slice4(buffer, 0, floats);
