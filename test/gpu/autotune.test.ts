@@ -1,5 +1,7 @@
 /** The measured choice on a real device. Which variant wins is the machine's business; that the choice is sound is ours. */
 import { afterAll, describe, expect, test } from 'vitest';
+import { dawnGpu } from '../../src/gpu/dawn';
+import { acquireDevice } from '../../src/gpu/device';
 import { autotune } from '../../src/model/webgpu/autotune/autotune';
 import { createWebGpuEngine } from '../../src/model/webgpu/engine';
 import { availableChoices, type KernelChoices } from '../../src/model/webgpu/kernel-choices';
@@ -24,12 +26,35 @@ describe('autotune', () => {
         const chosen = trials.filter((trial) => trial.chosen);
         expect(chosen.map(({ variant }) => variant)).toEqual([tuning.choices[kernel]]);
         expect(chosen[0]!.ms).toBeGreaterThan(0);
-        expect(trials.filter(({ skipped }) => skipped === 'failed')).toEqual([]);
+        expect(trials.filter(({ skipped }) => skipped === 'failed' || skipped === 'differs')).toEqual([]);
       }
       const engine = await createWebGpuEngine(context, shape, tuning);
       engine.dispose();
     },
   );
+
+  test('a variant whose lanes hand round wrong numbers is refused', async () => {
+    const context = await acquireDevice(await dawnGpu());
+    try {
+      if (!context.adapter.features.includes('subgroups')) throw new Error('this test needs an adapter with subgroups');
+      const make = context.device.createShaderModule.bind(context.device);
+      // The products only: a sampler that is handed wrong numbers may never find its token.
+      context.device.createShaderModule = ({ label = '', code }) =>
+        make({
+          label,
+          code: label.includes('matmul') ? code.replaceAll('subgroupBroadcast(', 'subgroupBroadcast(0.5 * ') : code,
+        });
+      const { choices, measurements } = await autotune(context, tinyShape);
+      const products = measurements.filter(
+        ({ kernel, variant }) => kernel.startsWith('matmul') && variant === 'subgroup',
+      );
+      expect(products.map(({ skipped }) => skipped)).toEqual(['differs', 'differs', 'differs']);
+      for (const kernel of ['matmul', 'matmul-input-gradient', 'matmul-weight-gradient'] as const)
+        expect(choices[kernel]).not.toBe('subgroup');
+    } finally {
+      context.dispose();
+    }
+  });
 
   test('on a software adapter it does not compile what simulates barriers, unless asked', async () => {
     const context = await testContext();
