@@ -6,6 +6,7 @@ import type { PolicyEngine } from '../../src/model/engine';
 import { packRollouts, selectRollouts } from '../../src/run/learn/batch';
 import { shapeOf } from '../../src/run/presets/pretrain';
 import { createEngine } from '../../src/run/session/session';
+import type { Trainer } from '../../src/run/trainer/trainer';
 import { play, stir, timeless, toy } from './trainer-support';
 import { testContext } from './transformer-support';
 
@@ -216,6 +217,62 @@ describe('state machine', () => {
     const marked = sink.records.map((r) => r.alarms.some((a) => a.code === 'killed-command'));
     expect(marked).toEqual([true, false]);
   });
+
+  test.each(['rollout', 'evaluate'] as const)(
+    'a pause in the middle of %s is reached within one wave, holds, and changes no bit',
+    async (where) => {
+      const plain = await play({}, { wrap: stir });
+      let phase: string | null = null;
+      let decodes = 0;
+      let running: Trainer | undefined;
+      let since = 0;
+      const reached: number[] = [];
+      const held: number[] = [];
+      const counting = <T extends object>(target: T): T =>
+        new Proxy(target, {
+          get(object, name) {
+            const value = Reflect.get(object, name);
+            if (typeof value !== 'function') return value;
+            return (...args: unknown[]) => {
+              since++;
+              if (name === 'decode' && phase === where && ++decodes % 3 === 2) {
+                since = 0;
+                running?.pause();
+              }
+              return value.apply(object, args);
+            };
+          },
+        });
+      const paused = await play(
+        {},
+        {
+          wrap: (engine) => counting(stir(engine)),
+          wrapPool: counting,
+          onEvent: (event, trainer) => {
+            if (event.type !== 'progress') return;
+            running = trainer;
+            const before = phase;
+            phase = event.progress.phase;
+            if (event.progress.status !== 'paused') return;
+            // Still in the phase: it did not have to end first.
+            expect([before, phase]).toEqual([where, where]);
+            reached.push(since);
+            setTimeout(() => {
+              held.push(since);
+              trainer.resume();
+            }, 10);
+          },
+        },
+      );
+      expect(reached.length).toBeGreaterThan(2);
+      // Shells that open, commands that run, exits that are verified: what is left of the wave.
+      expect(Math.max(...reached)).toBeLessThanOrEqual(3);
+      expect(held).toEqual(reached);
+      expect(paused.policy).toEqual(plain.policy);
+      expect(paused.sink.rollouts).toEqual(plain.sink.rollouts);
+      expect(timeless(paused.sink.records)).toBe(timeless(plain.sink.records));
+    },
+  );
 
   test('single steps visit the phases in order', async () => {
     const phases: string[] = [];
