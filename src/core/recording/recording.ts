@@ -40,7 +40,16 @@ export const recordingSchema = v.pipe(
   v.strictObject({
     version: v.literal(1),
     title: word(),
-    task: v.strictObject({ preset: word(), family: word(), seed: tokens(), instruction: text() }),
+    task: v.strictObject({
+      preset: word(),
+      family: word(),
+      seed: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 32 - 1)),
+      /** Number of the held-out task of that seed. */
+      index: v.optional(tokens()),
+      instruction: text(),
+      /** What the agent has to do, for who watches; the agent sees the instruction only. */
+      about: v.optional(text()),
+    }),
     /** Tokens the policy can see at once. */
     window: v.pipe(tokens(), v.minValue(1)),
     summaryBudget: v.optional(tokens()),

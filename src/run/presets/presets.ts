@@ -42,6 +42,19 @@ const tiny = {
   epochs: 1,
 } as const satisfies PartialConfig;
 
+/** The values of public/experiments/paper-table.json with a learning curve: arm CompactionRL, small policy. */
+const table = {
+  ...tiny,
+  ...suiteContext,
+  layers: 2,
+  learningRate: 0.001,
+  episodes: 128,
+  minibatches: 4,
+  iterations: 80,
+  envTokenBudget: 320_000,
+  evalEvery: 10,
+} as const satisfies PartialConfig;
+
 export const presets = {
   smoke: {
     title: 'Smoke test',
@@ -90,6 +103,17 @@ export const presets = {
       minibatches: 4,
       evalEvery: 5,
     },
+  },
+  'terminal-suite': {
+    title: 'Terminal suite',
+    shows:
+      'Chains of files, and values to collect from several: the terminal suite of the results, one run of CompactionRL.',
+    config: { ...table, suite: 'terminal', base: 'terminal-small' },
+  },
+  'code-suite': {
+    title: 'Code suite',
+    shows: 'Files to build and to repair until a test passes: the code suite of the results, one run of CompactionRL.',
+    config: { ...table, suite: 'code', base: 'code-small' },
   },
 } as const satisfies Record<string, Preset>;
 

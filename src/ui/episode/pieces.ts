@@ -12,7 +12,7 @@ export const pieces = (list: readonly Piece[]): readonly (TemplateResult | strin
 
 /** One line of a fold's card: the fact, and in words what became of it. */
 export const verdict = ({ name, value, fate }: MarkedFact): TemplateResult =>
-  html`<li class=${fate}><span aria-hidden="true">${fate === 'kept' ? '✓' : '✗'}</span> <b>${fate === 'kept' ? 'Kept' : 'Lost'}</b>: ${sanitise(name)} <mark class=${fate}>${sanitise(value)}</mark></li>`;
+  html`<li class=${fate}><span aria-hidden="true">${fate === 'kept' ? '✓' : '✗'}</span> <b>${fate === 'kept' ? 'Kept' : 'Lost'}</b>: ${name === value ? '' : `${sanitise(name)} `}<mark class=${fate}>${sanitise(value)}</mark></li>`;
 
 export const pieceStyles = css`
   mark { font-family: var(--font-mono); color: inherit; border-radius: 3px; padding: 0 0.15em; }
