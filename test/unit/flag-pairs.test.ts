@@ -61,6 +61,11 @@ const commands: Record<string, { words: string[]; values: Record<string, string>
     values: { 'warm-start': '2', seed: '3', steps: '1', eval: '1', kernels: 'fresh' },
     refused: ['warm-start seed'],
   },
+  record: {
+    words: ['smoke', `--policy=${base}`, '--training=none', `--out=${at('recording.json')}`],
+    values: { title: 'A task', family: 'chain', index: '0', seed: '1', tasks: '2', kernels: 'fresh' },
+    refused: ['family index'],
+  },
   run: {
     words: ['smoke'],
     values: {

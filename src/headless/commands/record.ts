@@ -23,7 +23,7 @@ const record: Command = {
   name: 'record',
   summary: 'play held-out tasks with the base and a trained policy, and record one pair of episodes for the page',
   usage:
-    'record <preset> --policy file.safetensors --training text [--title text] [--family name] [--index i] [--seed N] [--tasks n] --out file.json [--kernels …]',
+    'record <preset> --policy file.safetensors --training text [--title text] [--family name | --index i] [--seed N] [--tasks n] --out file.json [--kernels …]',
   positionals: 1,
   options: {
     policy: { type: 'string', help: 'the trained policy: policy.safetensors of a run' },
@@ -53,6 +53,11 @@ const record: Command = {
     const count = args.integer('tasks', 256, 1, 100_000);
     const index = args.given('index') ? args.integer('index', 0, 0, count - 1) : null;
     const family = args.text('family');
+    if (index !== null && family !== undefined)
+      throw args.usageError('usage.no-effect', '--family would do nothing beside --index, which names the task', {
+        expected: 'one of the two',
+        got: '--family and --index',
+      });
     if (family !== undefined) familyOf(family);
     await requireReplaceableFile(out);
     const trained = readPolicy(await readBytes('policy', path), path);
