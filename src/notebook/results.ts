@@ -11,9 +11,9 @@ compaction, and in a window twice as large without compaction.`;
 const reading = `## How to read it
 
 A difference between two arms is taken **seed by seed**: both began from the same base and are evaluated on the same
-tasks (most arms also train on the same), so luck that they share cancels out. The bar is the 95 % interval of the mean difference. *Reproduced* means that it excludes zero in the
-paper's direction, *contradicted* the opposite, *equivalent* that the difference is smaller than two points either way, and
-*unresolved* that these seeds cannot tell. An absent difference is a result as well; so is a claim that stays open.
+tasks (most arms also train on the same), so luck that they share cancels out. The bar is the 95 % interval of the mean difference. **A claim of the paper** is *reproduced* where the interval excludes
+zero in its direction, *not reproduced* where it excludes zero the other way (*the opposite*) or the difference is smaller than two points either way
+(*no difference*), and *undecided* where these seeds cannot tell. **A question of ours**, on which the paper says nothing, is answered *yes*, *no* or *undecided* by the same rule. An absent difference is a result as well; so is a claim that stays open.
 
 What holds for a model of this size need not hold for a large one. Change the setup, the arm, the seed, and see for yourself.`;
 

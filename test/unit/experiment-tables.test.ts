@@ -88,10 +88,10 @@ test('collect prints the table in the layout of the paper, then each claim with 
   expect(lines[3]).toMatch(/^arm +\| n +single +comp +long +\| n +single +comp +long$/);
   expect(lines[4]).toMatch(/^Full +\| 3 +50\.0 ±0\.0 +70\.0 ±24\.8 +62\.5 ±0\.0 +\| 1 +50\.0 +50\.0 +62\.5$/);
   expect(lines[5]).toMatch(/^Masked +\| 0 +– +– +– +\| 0 +– +– +–$/);
-  const claim = lines.indexOf('Training helps.');
+  const claim = lines.indexOf('Our question: Training helps.');
   expect(lines[claim - 2]).toMatch(/^setup +difference +95 % interval +n +p +Holm p +r +verdict$/);
   expect(lines[claim + 1]).toMatch(
-    /^ {2}Small +\+40\.0 +points +\[\+15\.2, \+64\.8\] +3 +0\.250 +0\.250 +0\.50 {2}reproduced$/,
+    /^ {2}Small +\+40\.0 +points +\[\+15\.2, \+64\.8\] +3 +0\.250 +0\.250 +0\.50 {2}yes$/,
   );
   expect(lines[claim + 2]).toBe('  no seed has both sides yet: Large');
   expect(stderr).toBe('missing: 27 of 34 cells (small 11, large 16); lab experiment --list names them\n');
@@ -143,19 +143,28 @@ test('collect --json and --claims say of each claim what the table says', async 
     ['few', 0, [1, 2]],
   ]);
   const [small, large] = all.filter(({ kind }) => kind === 'claim');
-  expect(small).toMatchObject({ setup: 'small', n: 3, adjustedP: 0.25, verdict: 'reproduced', small: false });
+  expect(small).toMatchObject({
+    setup: 'small',
+    n: 3,
+    adjustedP: 0.25,
+    finding: 'larger',
+    verdict: 'yes',
+    small: false,
+  });
   expect(small.interval.low).toBeCloseTo(0.4 - 0.248414, 5);
-  expect(large).toMatchObject({ setup: 'large', n: 0, unpaired: [1], verdict: 'unresolved' });
+  expect(large).toMatchObject({ setup: 'large', n: 0, unpaired: [1], verdict: 'undecided' });
   const rows = readFileSync(at('claims.csv'), 'utf8').trim().split('\n');
   expect(rows).toHaveLength(3);
   const [names, first] = rows.map((row) => row.split(','));
   const field = (name: string) => first![names!.indexOf(name)];
-  expect(['claim', 'setup', 'n', 'adjustedP', 'verdict', 'small', 'text'].map(field)).toEqual([
+  expect(['claim', 'setup', 'n', 'adjustedP', 'kind', 'finding', 'verdict', 'small', 'text'].map(field)).toEqual([
     'trained',
     'small',
     '3',
     '0.25',
-    'reproduced',
+    'question',
+    'larger',
+    'yes',
     'false',
     'Training helps.',
   ]);

@@ -60,6 +60,8 @@ describe('experiment file', () => {
       /arm swap, setups.*large/,
     ],
     ['a claim about nobody', claim({ left: { arm: 'nobody', outcome: 'comp' } }), /claim trained.*nobody/],
+    ['a claim of nobody', claim({ kind: 'hearsay' }), /claims\.0\.kind/],
+    ['a claim of the paper without a quotation', claim({ kind: 'paper' }), /quotes nothing.*claim trained, paper/],
     ['a claim about nothing', claim({ left: { arm: 'full', outcome: 'joy' } }), /claims\.0\.left\.outcome/],
     ['a claim about one number', claim({ right: claims[0]?.left }), /itself.*claim trained/],
     ['no seeds', { seeds: 0 }, /seeds/],

@@ -1,7 +1,8 @@
 /** Verdicts and tables from made-up cells whose statistics are known: statistics.test.ts says where the numbers come from. */
 import { describe, expect, it } from 'vitest';
 import type { Arm, CellResult, Claim, Experiment } from '../../src/core/experiment/experiment';
-import { armTable, decideClaims, verdictOf } from '../../src/core/experiment/verdicts';
+import { type Finding, verdictText } from '../../src/core/experiment/verdict-words';
+import { armTable, decideClaims, findingOf } from '../../src/core/experiment/verdicts';
 import type { EvalSummary } from '../../src/core/metrics/records';
 
 const arm = (id: string, more: Partial<Arm> = {}): Arm => ({ id, title: id, isolates: id, config: {}, ...more });
@@ -67,7 +68,14 @@ const only = (claims: readonly Claim[], cells: readonly CellResult[], more: Part
 describe('claims', () => {
   it('are decided by the interval over warm starts, with the exact test beside it', () => {
     const [result] = only([claim('up')], pairs(differences));
-    expect(result).toMatchObject({ setup: 'one', n: 10, unpaired: [], verdict: 'reproduced', small: false });
+    expect(result).toMatchObject({
+      setup: 'one',
+      n: 10,
+      unpaired: [],
+      finding: 'larger',
+      verdict: 'yes',
+      small: false,
+    });
     expect(result!.mean).toBeCloseTo(0.116, 9);
     expect(result!.interval!.low).toBeCloseTo(0.05053238994, 6);
     expect(result!.interval90!.high).toBeCloseTo(0.16626820586, 6);
@@ -84,17 +92,21 @@ describe('claims', () => {
       left: { arm: 'base', outcome: 'comp' },
       right: { arm: 'full', outcome: 'comp' },
     });
-    expect(only([down], pairs(differences))[0]).toMatchObject({ verdict: 'contradicted' });
+    expect(only([down], pairs(differences))[0]).toMatchObject({ finding: 'smaller', verdict: 'no' });
   });
 
   it('equivalent, small and unresolved', () => {
     const around0 = [0.01, -0.01, 0.005, -0.005, 0, 0.01, -0.01, 0.005, -0.005, 0];
-    expect(only([claim('a')], pairs(around0))[0]).toMatchObject({ verdict: 'equivalent', small: true });
+    expect(only([claim('a')], pairs(around0))[0]).toMatchObject({ finding: 'equivalent', verdict: 'no', small: true });
     const sure = around0.map((d) => 0.01 + d / 10);
-    expect(only([claim('a')], pairs(sure))[0]).toMatchObject({ verdict: 'reproduced', small: true });
+    expect(only([claim('a')], pairs(sure))[0]).toMatchObject({ finding: 'larger', small: true });
     const wide = around0.map((d) => d * 20);
-    expect(only([claim('a')], pairs(wide))[0]).toMatchObject({ verdict: 'unresolved', small: false });
-    expect([verdictOf({ low: 0, high: 1 }, false, 5), verdictOf({ low: -1, high: 0 }, false, 5)]).toEqual([
+    expect(only([claim('a')], pairs(wide))[0]).toMatchObject({
+      finding: 'unresolved',
+      verdict: 'undecided',
+      small: false,
+    });
+    expect([findingOf({ low: 0, high: 1 }, false, 5), findingOf({ low: -1, high: 0 }, false, 5)]).toEqual([
       'unresolved',
       'unresolved',
     ]);
@@ -107,7 +119,7 @@ describe('claims', () => {
       left: { arm: 'full', outcome: 'summaryTokens' },
       right: { arm: 'base', outcome: 'summaryTokens' },
     });
-    expect(only([tokens], pairs(differences))[0]).toMatchObject({ mean: 0, verdict: 'unresolved', small: false });
+    expect(only([tokens], pairs(differences))[0]).toMatchObject({ mean: 0, finding: 'unresolved', small: false });
   });
 
   it('compare two outcomes of one arm', () => {
@@ -119,8 +131,8 @@ describe('claims', () => {
 
   it('are open below three pairs, whatever the interval', () => {
     const sure = { low: 0.3, high: 0.4 };
-    expect([verdictOf(sure, false, 2), verdictOf(sure, false, 3)]).toEqual(['unresolved', 'reproduced']);
-    expect(verdictOf({ low: -0.01, high: 0.01 }, true, 2)).toBe('unresolved');
+    expect([findingOf(sure, false, 2), findingOf(sure, false, 3)]).toEqual(['unresolved', 'larger']);
+    expect(findingOf({ low: -0.01, high: 0.01 }, true, 2)).toBe('unresolved');
   });
 
   it('in another setup are no part of the family of tests', () => {
@@ -139,7 +151,7 @@ describe('claims', () => {
     const [one, two, again] = only([claim('a'), claim('b', { setups: ['one'] })], pairs(differences), { setups });
     expect(one).toMatchObject({ setup: 'one', adjustedP: 4 / 1024 });
     expect(two).toMatchObject({ setup: 'two', n: 0, mean: null, interval: null, signFlip: null, adjustedP: null });
-    expect(two!.verdict).toBe('unresolved');
+    expect(two!.finding).toBe('unresolved');
     expect(again).toMatchObject({ claim: { id: 'b' }, setup: 'one', adjustedP: 4 / 1024 });
   });
 
@@ -153,7 +165,28 @@ describe('claims', () => {
     const [result] = only([claim('a')], pairs(sleep), { warmStarts: 1 });
     expect(result!.interval!.low).toBeCloseTo(0.7001142367, 6);
     const few = only([claim('a')], pairs(sleep.slice(0, 1)), { warmStarts: 1 })[0];
-    expect(few).toMatchObject({ n: 1, interval: null, verdict: 'unresolved', adjustedP: 1 });
+    expect(few).toMatchObject({ n: 1, interval: null, verdict: 'undecided', adjustedP: 1 });
+  });
+});
+
+describe('the words', () => {
+  const words = (more: Partial<Claim>) =>
+    (['larger', 'smaller', 'equivalent', 'unresolved'] as Finding[]).map((finding) =>
+      verdictText({ claim: claim('a', more), finding, small: finding === 'equivalent' }),
+    );
+  const ofPaper = ['reproduced', 'not reproduced (the opposite)', 'not reproduced (no difference)', 'undecided'];
+  const ofOurs = ['yes', 'no (the opposite)', 'no (no difference)', 'undecided'];
+
+  it('tell a claim of the paper from a question of ours, also in files that do not say which', () => {
+    expect(words({ kind: 'paper', paper: '1 against 2' })).toEqual(ofPaper);
+    expect(words({ paper: '1 against 2' })).toEqual(ofPaper);
+    expect(words({ kind: 'question', paper: '1 against 2' })).toEqual(ofOurs);
+    expect(words({})).toEqual(ofOurs);
+  });
+
+  it('say that a sure difference is small', () => {
+    const small = (finding: Finding) => verdictText({ claim: claim('a'), finding, small: true });
+    expect([small('larger'), small('smaller')]).toEqual(['yes (small)', 'no (the opposite, small)']);
   });
 });
 

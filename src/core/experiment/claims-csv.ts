@@ -1,5 +1,6 @@
 /** Verdicts as a table for other programs: every claim in every setup a line. */
 import { type CsvField, csv } from '../csv';
+import { kindOf } from './verdict-words';
 import type { ClaimResult } from './verdicts';
 
 const head = [
@@ -19,6 +20,8 @@ const head = [
   'p',
   'adjustedP',
   'correlation',
+  'kind',
+  'finding',
   'verdict',
   'small',
   'text',
@@ -27,8 +30,21 @@ const head = [
 /** Header row included. Differences left − right in the unit of the outcome (shares 0 to 1). Empty: no such value yet. */
 export function claimsCsv(results: readonly ClaimResult[]): string {
   const line = (result: ClaimResult): CsvField[] => {
-    const { claim, setup, n, mean, sd, interval, interval90, signFlip, adjustedP, correlation, verdict, small } =
-      result;
+    const {
+      claim,
+      setup,
+      n,
+      mean,
+      sd,
+      interval,
+      interval90,
+      signFlip,
+      adjustedP,
+      correlation,
+      finding,
+      verdict,
+      small,
+    } = result;
     return [
       claim.id,
       setup,
@@ -46,6 +62,8 @@ export function claimsCsv(results: readonly ClaimResult[]): string {
       signFlip?.p ?? null,
       adjustedP,
       correlation,
+      kindOf(claim),
+      finding,
       verdict,
       String(small),
       claim.text,

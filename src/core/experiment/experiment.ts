@@ -48,11 +48,13 @@ export interface Arm {
 /** One number of an arm. `comp`, `single`, `long`: share of held-out episodes solved. The others are of the `comp` evaluation. */
 export type Outcome = EvalMode | 'summaryTokens' | 'compactions' | 'turns' | 'factRecall';
 
-/** A statement that the experiment decides: `left` is larger than `right`. */
+/** A statement or a question that the experiment decides: `left` is larger than `right`. */
 export interface Claim {
   readonly id: string;
-  /** The statement in words, in the direction of the paper. */
+  /** The statement in words, in the direction of the paper; or the question, to which it would be yes. */
   readonly text: string;
+  /** Whether the paper claims it, or we ask; left out (older files): `paper` where it is quoted. */
+  readonly kind?: 'paper' | 'question';
   /** What the paper reports for it, in its own numbers; left out where the paper is silent. */
   readonly paper?: string;
   readonly left: { readonly arm: string; readonly outcome: Outcome };

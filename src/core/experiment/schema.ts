@@ -29,6 +29,7 @@ const sideSchema = exactly({ arm: kebab, outcome: v.picklist(outcomeNames) });
 const claimSchema = exactly({
   id: kebab,
   text: sentence,
+  kind: v.exactOptional(v.picklist(['paper', 'question'])),
   paper: v.exactOptional(sentence),
   left: sideSchema,
   right: sideSchema,
@@ -140,7 +141,13 @@ function checkArm(experiment: Experiment, arm: Arm, where: string): void {
   }
 }
 
-function checkClaim(experiment: Experiment, { left, right, setups }: Claim, where: string): void {
+function checkClaim(experiment: Experiment, { left, right, setups, kind, paper }: Claim, where: string): void {
+  if (kind === 'paper' && paper === undefined)
+    throw fault('experiment.claim', 'A claim of the paper quotes nothing of it', `${where}, paper`, {
+      expected: 'what the paper reports for it',
+      got: 'nothing',
+      fix: 'Quote it, or make the claim a question: kind "question".',
+    });
   requireSetups(experiment, setups, where);
   const [a, b] = [left, right].map(({ arm: id }) => {
     const arm = experiment.arms.find((other) => other.id === id);

@@ -7,6 +7,7 @@ import { type Interval, sampleSd } from '../statistics/intervals';
 import { correlation, holm, type SignFlip, signFlipTest } from '../statistics/tests';
 import { runsIn, seedsOf, warmStartOf } from './cells';
 import type { CellResult, Claim, Experiment, ExperimentResults, Outcome } from './experiment';
+import { type Finding, kindOf, type Verdict, verdictWord } from './verdict-words';
 
 export const outcomes = ['comp', 'single', 'long', 'summaryTokens', 'compactions', 'turns', 'factRecall'] as const;
 
@@ -18,9 +19,6 @@ export const EQUIVALENCE_MARGIN = 0.02;
 
 /** Pairs below which a claim stays open: two seeds have no spread to speak of. */
 const FEWEST_PAIRS = 3;
-
-/** `reproduced`: larger, as claimed. `contradicted`: smaller. `equivalent`: as good as equal. Else `unresolved`. */
-export type Verdict = 'reproduced' | 'contradicted' | 'equivalent' | 'unresolved';
 
 export interface SeedValue {
   readonly seed: number;
@@ -72,8 +70,10 @@ export interface ClaimResult extends Sample {
   readonly adjustedP: number | null;
   /** Of left with right over seeds: what pairing gained. */
   readonly correlation: number | null;
+  readonly finding: Finding;
+  /** The finding in the words for a claim of the paper or for a question of ours. */
   readonly verdict: Verdict;
-  /** Success only: the 90 % interval lies within ±0.02, whatever the verdict. */
+  /** Success only: the 90 % interval lies within ±0.02, whatever the finding. */
   readonly small: boolean;
 }
 
@@ -161,14 +161,14 @@ export function armTable({ experiment, cells }: ExperimentResults): ArmSample[] 
 }
 
 /**
- * A verdict, in this order: the 95 % interval above 0, `reproduced`; below 0, `contradicted`; success whose 90 % interval lies
- * within ±0.02, `equivalent`; else `unresolved`. So a difference that is sure but small is `reproduced`, and flagged `small`.
+ * What a comparison found, in this order: the 95 % interval above 0, `larger`; below 0, `smaller`; success whose 90 % interval
+ * lies within ±0.02, `equivalent`; else `unresolved`. So a difference that is sure but small is `larger`, and flagged `small`.
  * @param n pairs; fewer than three decide nothing, whatever their interval
  */
-export function verdictOf(interval: Interval | null, small: boolean, n: number): Verdict {
+export function findingOf(interval: Interval | null, small: boolean, n: number): Finding {
   if (n < FEWEST_PAIRS) return 'unresolved';
-  if (interval !== null && interval.low > 0) return 'reproduced';
-  if (interval !== null && interval.high < 0) return 'contradicted';
+  if (interval !== null && interval.low > 0) return 'larger';
+  if (interval !== null && interval.high < 0) return 'smaller';
   return small ? 'equivalent' : 'unresolved';
 }
 
@@ -186,6 +186,7 @@ function decide({ experiment, cells }: ExperimentResults, claim: Claim, setup: s
   const inMargin = (at: number) => Math.abs(at) <= EQUIVALENCE_MARGIN;
   const small = success && interval90 !== null && inMargin(interval90.low) && inMargin(interval90.high);
   const sample = sampleOf(experiment, values);
+  const finding = findingOf(sample.interval, small, values.length);
   return {
     claim,
     setup,
@@ -198,7 +199,8 @@ function decide({ experiment, cells }: ExperimentResults, claim: Claim, setup: s
       values.map((pair) => pair.left),
       values.map((pair) => pair.right),
     ),
-    verdict: verdictOf(sample.interval, small, values.length),
+    finding,
+    verdict: verdictWord(kindOf(claim), finding),
     small,
   };
 }

@@ -1,5 +1,6 @@
 /** What an experiment says on its claims, as text: the paired difference in each setup, and the verdict. */
 import type { ExperimentResults, Outcome } from '../../core/experiment/experiment';
+import { kindOf, kindTitles, verdictText } from '../../core/experiment/verdict-words';
 import { type ClaimResult, EQUIVALENCE_MARGIN } from '../../core/experiment/verdicts';
 import { signFlipNote } from '../../core/statistics/tests';
 import { aligned, percent, signed } from './text-columns';
@@ -14,10 +15,8 @@ const probability = (p: number | null) => (p === null ? '–' : p < 0.001 ? '<0.
 /** Names of the columns; the first is the setup, the last the verdict. */
 const head = ['setup', 'difference', '', '95 % interval', 'n', 'p', 'Holm p', 'r', 'verdict'];
 
-function row(
-  { claim, mean, interval, n, signFlip, adjustedP, correlation, verdict, small }: ClaimResult,
-  title: string,
-) {
+function row(decided: ClaimResult, title: string) {
+  const { claim, mean, interval, n, signFlip, adjustedP, correlation } = decided;
   const unit = units[claim.left.outcome];
   const shown = (value: number) => signed(unit === undefined ? percent(value) : value.toFixed(2));
   return [
@@ -29,7 +28,7 @@ function row(
     probability(signFlip?.p ?? null),
     probability(adjustedP),
     correlation === null ? '–' : correlation.toFixed(2).replace('-', '−'),
-    verdict + (small && verdict !== 'equivalent' ? ' (small)' : ''),
+    verdictText(decided),
   ];
 }
 
@@ -46,17 +45,18 @@ export function claimsText({ experiment, cells }: ExperimentResults, decided: re
   const paired = decided.filter(({ n }) => n > 0);
   const [names, ...rows] = aligned([head, ...paired.map((result) => row(result, titleOf(result.setup)))], 1);
   // The verdict begins where its name does: as the last column it needs no padding.
-  const line = (text: string) => text.replace(/ +(\S+(?: \(small\))?)$/, '  $1');
+  const line = (text: string) => text.replace(/ +((?:not )?\S+(?: \([^)]+\))?)$/, '  $1');
   const sections = claims.map((claim) => {
     const own = paired.flatMap((result, i) => (result.claim.id === claim.id ? [line(rows[i]!)] : []));
     const open = decided.filter((result) => result.claim.id === claim.id && result.n === 0 && begun.has(result.setup));
     if (open.length > 0)
       own.push(`  no seed has both sides yet: ${open.map(({ setup }) => titleOf(setup)).join('; ')}`);
-    return `\n${[claim.text, ...own].join('\n')}\n`;
+    return `\n${[`${kindTitles[kindOf(claim)]}: ${claim.text}`, ...own].join('\n')}\n`;
   });
-  return `Claims: mean of left − right over the n seeds that have both. The verdict is that of the interval,
+  return `Claims and questions: mean of left − right over the n seeds that have both. The verdict is that of the interval,
 whatever p is; below three pairs it stays open.
 p: sign-flip test (${signFlipNote}); Holm p: adjusted over the claims of the setup; r: correlation of left with right over seeds;
+A claim of the paper is reproduced, not reproduced or undecided; a question of ours is answered yes, no or undecided.
 small: the 90 % interval lies within ±${100 * EQUIVALENCE_MARGIN} points.
 
 ${line(names!)}

@@ -1,7 +1,8 @@
 /** The claims of an experiment: what the paper says, the paired difference here, and what follows. */
 import { css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
-import type { ClaimResult, Verdict } from '../../core/experiment/verdicts';
+import { type Finding, kindOf, kindTitles, verdictDetail, verdictText } from '../../core/experiment/verdict-words';
+import type { ClaimResult } from '../../core/experiment/verdicts';
 import { definitionStyles, definitionTip } from '../definition';
 import { compact, count } from '../format';
 import { LabElement } from '../lab-element';
@@ -11,16 +12,25 @@ import { exportButtons } from './export-buttons';
 import { figureStyles } from './figure-styles';
 import { intervalPlot, roundExtent } from './interval-plot';
 
-const verdicts: Readonly<Record<Verdict, { readonly icon: string; readonly means: string }>> = {
-  reproduced: { icon: 'check', means: 'the 95 % interval excludes 0, in the direction of the claim' },
-  contradicted: { icon: 'xmark', means: 'the 95 % interval excludes 0, in the opposite direction' },
+const findings: Readonly<Record<Finding, { readonly icon: string; readonly means: string }>> = {
+  larger: { icon: 'check', means: 'the 95 % interval excludes 0, in the direction of the claim' },
+  smaller: { icon: 'xmark', means: 'the 95 % interval excludes 0, in the opposite direction' },
   equivalent: { icon: 'equal', means: 'the 90 % interval lies within the grey band' },
-  unresolved: { icon: 'question', means: 'none of these: more seeds, or a larger difference, would be needed' },
+  unresolved: { icon: 'question', means: 'neither: more seeds, or a larger difference, would be needed' },
 };
 
-const help = Object.entries(verdicts)
-  .map(([word, { means }]) => `${word}: ${means}.`)
-  .join(' ');
+const help = `A claim of the paper is reproduced or not, a question of ours is answered yes or no. Reproduced, yes: ${findings.larger.means}.
+The opposite: ${findings.smaller.means}. No difference: ${findings.equivalent.means}. Undecided: ${findings.unresolved.means}.`;
+
+/** How often each verdict was reached, for the claims of one kind; empty where there are none. */
+function tally(claims: readonly ClaimResult[], kind: 'paper' | 'question'): string {
+  const counts = new Map<string, number>();
+  const own = claims.filter(({ claim }) => kindOf(claim) === kind);
+  for (const { verdict } of own) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+  if (own.length === 0) return '';
+  const what = kind === 'paper' ? 'the paper’s claims' : 'our questions';
+  return `${count(own.length, 'comparison')} on ${what}: ${[...counts].map(([word, n]) => `${n} ${word}`).join(', ')}.`;
+}
 
 const isShare = ({ claim }: ClaimResult) => !['summaryTokens', 'compactions', 'turns'].includes(claim.left.outcome);
 
@@ -68,18 +78,15 @@ export class LabClaimList extends LabElement {
   protected override render() {
     const { experiment, claims, margin, signFlipNote } = this.comparison;
     if (claims.length === 0) return nothing;
-    const counts = (Object.keys(verdicts) as Verdict[]).map(
-      (word) => `${claims.filter(({ verdict }) => verdict === word).length} ${word}`,
-    );
     return html`
       <h3>What reproduces ${definitionTip('Verdict', help)}</h3>
-      <p class="note">${count(claims.length, 'comparison')}: ${counts.join(', ')}.</p>
+      <p class="note">${tally(claims, 'paper')} ${tally(claims, 'question')}</p>
       <ul>
         ${experiment.claims.map((claim) => {
           const decided = claims.filter((other) => other.claim.id === claim.id);
           return html`<li class="claim">
             <h4>${claim.text}</h4>
-            <p class="paper">${claim.paper ? `In the paper: ${claim.paper}` : 'The paper says nothing about it.'}</p>
+            <p class="paper">${kindTitles[kindOf(claim)]}.${claim.paper ? ` In the paper: ${claim.paper}` : ''}</p>
             ${decided.map((one) => this.setup(one))}
           </li>`;
         })}
@@ -101,9 +108,10 @@ export class LabClaimList extends LabElement {
   }
 
   private setup(decided: ClaimResult) {
-    const { claim, setup, values, mean, interval, adjustedP, correlation, verdict, small } = decided;
+    const { claim, setup, values, mean, interval, adjustedP, correlation, verdict } = decided;
     const unit = isShare(decided) ? 'points' : claim.left.outcome === 'summaryTokens' ? 'tokens' : claim.left.outcome;
-    const { icon, means } = verdicts[verdict];
+    const { icon, means } = findings[decided.finding];
+    const detail = verdictDetail(decided);
     return html`<div class="setup" data-claim=${claim.id} data-setup=${setup}>
       <span class="name">${this.setupTitle(setup)}</span>
       ${values.length > 0 ? this.plot(decided) : html`<span></span>`}
@@ -116,12 +124,12 @@ export class LabClaimList extends LabElement {
               Holm p ${p(adjustedP)}, correlation ${correlation === null ? '–' : correlation.toFixed(2).replace('-', '−')}, ${count(values.length, 'seed')}`
         }
       </span>
-      <span class="verdict" title=${means}><wa-icon name=${icon}></wa-icon><span>${verdict}${small && verdict !== 'equivalent' ? html` <small>(small)</small>` : nothing}</span></span>
+      <span class="verdict" title=${means}><wa-icon name=${icon}></wa-icon><span>${verdict}${detail ? html` <small>${detail}</small>` : nothing}</span></span>
     </div>`;
   }
 
   private plot(decided: ClaimResult) {
-    const { claim, values, mean, interval, verdict, setup } = decided;
+    const { claim, values, mean, interval, setup } = decided;
     const alike = this.comparison.claims.filter((other) =>
       isShare(decided) ? isShare(other) : other.claim.left.outcome === claim.left.outcome,
     );
@@ -140,7 +148,7 @@ export class LabClaimList extends LabElement {
       equivalence: isShare(decided) ? this.comparison.margin : null,
       extent: roundExtent(all, isShare(decided) ? 0.05 : 1e-3),
       text: (value) => mark(decided, value),
-      words: `${this.setupTitle(setup)}: difference ${difference(decided, mean ?? 0)}${range}, ${verdict}`,
+      words: `${this.setupTitle(setup)}: difference ${difference(decided, mean ?? 0)}${range}, ${verdictText(decided)}`,
     });
   }
 
@@ -150,7 +158,7 @@ export class LabClaimList extends LabElement {
     const drawings = shown.flatMap((row) => {
       const svg = row.querySelector('svg');
       const decided = claims.find(({ claim, setup }) => claim.id === row.dataset.claim && setup === row.dataset.setup);
-      return svg && decided ? [{ title: `${decided.claim.id}, ${decided.setup}: ${decided.verdict}`, svg }] : [];
+      return svg && decided ? [{ title: `${decided.claim.id}, ${decided.setup}: ${verdictText(decided)}`, svg }] : [];
     });
     const note = `Paired differences by seed (dots), mean and its 95 % interval (${this.comparison.intervalNote()}); band ±${100 * margin} points.`;
     return { title: this.comparison.experiment.title, note, drawings, columns: 2 };
