@@ -1,4 +1,4 @@
-/** What happens where WebGPU is missing: runs use jax-js on WebAssembly, at a speed measured here; and how to get WebGPU. */
+/** Where WebGPU is missing: one line with the measured speed of what runs use instead; unfolded, why, and how to get WebGPU. */
 import { css, html, LitElement, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { LabErrorParts } from '../core/errors';
@@ -41,49 +41,59 @@ export class LabWebgpuHelp extends LitElement {
   static override styles = [
     baseStyles,
     css`
-      section { border: 1px solid var(--line-strong); border-left-width: 4px; border-radius: 0 8px 8px 0; padding: 1rem 1.2rem; font-size: 0.925rem; line-height: 1.5; }
-      h2 { margin: 0 0 0.4rem; font-size: 1.05rem; }
+      details { font-size: 0.875rem; line-height: 1.5; color: var(--ink-2); }
+      summary { cursor: pointer; min-height: 24px; }
+      summary .why { color: var(--ink); text-decoration: underline; text-underline-offset: 3px; white-space: nowrap; }
+      details[open] .why { text-decoration: none; }
+      .more { margin-top: 0.5rem; padding-left: 1rem; border-left: 1px solid var(--line-strong); overflow-wrap: anywhere; }
       p { margin: 0 0 0.6rem; }
-      dl { margin: 0.4rem 0 0; }
-      dt { font-weight: 600; }
-      dd { margin: 0 0 0.4rem; color: var(--ink-2); }
-      .mine { border-left: 3px solid var(--ink); padding-left: 0.7rem; }
+      .more > :last-child { margin-bottom: 0; }
+      dl { margin: 0.4rem 0 0.6rem; }
+      dt { font-weight: 600; color: var(--ink); }
+      dd { margin: 0 0 0.4rem; }
       code { font-family: var(--font-mono); font-size: 0.86em; }
     `,
   ];
 
+  /** One line: where runs are computed, and how fast. */
+  private line() {
+    const { speed } = this;
+    if (!speed) return 'Runs on the processor here: measuring its speed …';
+    if ('code' in speed) return html`<b>Runs do not work in this browser.</b>`;
+    return html`Runs on the processor here: <span class="num">${perSecond(speed.decodeTokensPerSecond)} tokens</span> a second.`;
+  }
+
   private measured() {
     const { speed } = this;
-    if (!speed) return 'Measuring its speed on this machine …';
-    if ('code' in speed) return html`<b>It does not work in this browser:</b> ${speed.what}.`;
+    if (!speed) return nothing;
+    if ('code' in speed) return html`<p>${speed.what}.${speed.fix ? html` ${speed.fix}` : nothing}</p>`;
     const [decode, update] = [speed.decodeTokensPerSecond, speed.updateTokensPerSecond].map(perSecond);
-    return html`Measured here just now, with the quick model: <b>${decode} tokens per second</b> sampled by 64 episodes at once,
-      <b>${update} tokens per second</b> of a policy update.`;
+    return html`<p class="speed num">Measured here just now, with the quick model: ${decode} tokens per second sampled by
+      64 episodes at once, ${update} tokens per second of a policy update.</p>`;
   }
 
   protected override render() {
     const mine = browser();
     const { error } = this;
-    const secure = globalThis.isSecureContext;
-    return html`<section role="note">
-      <h2>No WebGPU here: runs use the processor instead of the graphics card</h2>
-      <p>Whatever engine a configuration names, runs use <b>jax-js on WebAssembly</b>: the same model and loss, equal up to rounding. The run’s record says so.</p>
-      <p role="status" class="speed">${this.measured()}</p>
-      ${
-        secure
-          ? nothing
-          : html`<p><b>This page was opened without encryption.</b> Browsers offer WebGPU only over https or on localhost.</p>`
-      }
-      ${error ? html`<p>Why: ${error.what}.${error.fix ? html` ${error.fix}` : nothing}</p>` : nothing}
-      <dl>
-        ${[...HELP]
-          .sort((a, b) => Number(b[0] === mine) - Number(a[0] === mine))
-          .map(
-            ([id, name, help]) =>
-              html`<div class=${id === mine ? 'mine' : ''}><dt>${name}${id === mine ? ' (yours)' : ''}</dt><dd>${help}</dd></div>`,
-          )}
-      </dl>
-      <p>Or train from the command line: <code>npm run --silent lab -- run quick</code></p>
-    </section>`;
+    return html`<details>
+      <summary>${this.line()} <span class="why">Why?</span></summary>
+      <div class="more">
+        <p>There is no WebGPU here. Whatever engine a configuration names, runs use jax-js on WebAssembly: the same model
+          and loss, equal up to rounding. The run’s record says so.</p>
+        ${error ? html`<p>${error.what}.${error.fix ? html` ${error.fix}` : nothing}</p>` : nothing}
+        ${
+          globalThis.isSecureContext
+            ? nothing
+            : html`<p><b>This page was opened without encryption.</b> Browsers offer WebGPU only over https or on localhost.</p>`
+        }
+        ${this.measured()}
+        <dl>
+          ${[...HELP]
+            .sort((a, b) => Number(b[0] === mine) - Number(a[0] === mine))
+            .map(([id, name, help]) => html`<dt>${name}${id === mine ? ' (yours)' : ''}</dt><dd>${help}</dd>`)}
+        </dl>
+        <p>Or train from the command line: <code>npm run --silent lab -- run quick</code></p>
+      </div>
+    </details>`;
   }
 }

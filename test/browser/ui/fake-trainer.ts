@@ -26,6 +26,8 @@ export interface FakeOptions {
   /** Time of one iteration. */
   readonly iterationMs?: number;
   readonly available?: boolean;
+  /** Measures the speed without an adapter. */
+  readonly fallback?: () => Promise<FallbackSpeed>;
   /** Iteration that fails. */
   readonly failAt?: number;
   /** Iteration that raises an alarm. */
@@ -110,7 +112,7 @@ export class FakeTrainer implements TrainerApi {
   }
   async measureFallback(): Promise<FallbackSpeed> {
     this.calls.push('measureFallback');
-    return { decodeTokensPerSecond: 31_234, updateTokensPerSecond: 42_345 };
+    return this.options.fallback?.() ?? { decodeTokensPerSecond: 31_234, updateTokensPerSecond: 42_345 };
   }
   async bench(request: BenchRequest, onProgress: (progress: BenchProgress) => void): Promise<BenchReport> {
     this.calls.push(`bench ${request.models.join()}`);
