@@ -1,4 +1,4 @@
-/** xterm.js in this element's shadow root, loaded when first shown. Everything written to it is sanitised. */
+/** xterm.js in this element's shadow root, loaded when it first comes near the view. Everything written to it is sanitised. */
 import type { Terminal } from '@xterm/xterm';
 import xtermCss from '@xterm/xterm/css/xterm.css?inline';
 import { css, html, unsafeCSS } from 'lit';
@@ -11,6 +11,10 @@ import { readable } from './watch-model';
 const FONT_SIZE = 13;
 const ROWS = 13;
 const SCROLLBACK = 400;
+/** The most characters kept for a terminal nobody has seen yet: what it could show at its widest. */
+const MAX_WAITING = (ROWS + SCROLLBACK) * 160;
+/** How far below the view loading begins, so that a reader who scrolls on finds the terminal there. */
+const NEAR = '200px';
 
 /** Terminal styles of the kinds: palette entries, so that a change of theme recolours what is on screen already. */
 const SGR: Readonly<Record<string, string>> = {
@@ -30,10 +34,19 @@ export class LabTerminal extends LabElement {
   @query('.host') private host!: HTMLElement;
   private terminal: Terminal | null = null;
   private waiting: { kind: string; text: string }[] = [];
+  private waitingChars = 0;
   private lastKind = '';
   private atLineStart = true;
   private endTheme: (() => void) | null = null;
   private readonly resize = new ResizeObserver(() => this.fit());
+  private readonly sight = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      this.sight.disconnect();
+      void this.open();
+    },
+    { rootMargin: NEAR },
+  );
 
   static override styles = [
     unsafeCSS(xtermCss),
@@ -50,12 +63,18 @@ export class LabTerminal extends LabElement {
   }
 
   protected override firstUpdated(): void {
-    void this.open();
+    this.sight.observe(this);
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    // Moved in the notebook: before the first drawing there is nothing yet to open the terminal in.
+    if (this.hasUpdated) this.sight.observe(this);
   }
 
   private async open(): Promise<void> {
     const { Terminal: Xterm } = await import('@xterm/xterm');
-    if (!this.isConnected) return;
+    if (!this.isConnected || this.terminal) return;
     this.terminal = new Xterm({
       rows: ROWS,
       cols: 60,
@@ -78,12 +97,13 @@ export class LabTerminal extends LabElement {
     this.resize.observe(this.host);
     this.fit();
     const waiting = this.waiting;
-    this.waiting = [];
+    this.forget();
     for (const { kind, text } of waiting) this.write(kind, text);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.sight.disconnect();
     this.resize.disconnect();
     this.endTheme?.();
     this.terminal?.dispose();
@@ -118,8 +138,13 @@ export class LabTerminal extends LabElement {
     if (cols !== terminal.cols) terminal.resize(cols, ROWS);
   }
 
-  clear(): void {
+  private forget(): void {
     this.waiting = [];
+    this.waitingChars = 0;
+  }
+
+  clear(): void {
+    this.forget();
     this.lastKind = '';
     this.atLineStart = true;
     this.terminal?.reset();
@@ -129,6 +154,9 @@ export class LabTerminal extends LabElement {
   write(kind: string, text: string): void {
     if (!this.terminal) {
       this.waiting.push({ kind, text });
+      this.waitingChars += text.length;
+      while (this.waitingChars > MAX_WAITING && this.waiting.length > 1)
+        this.waitingChars -= this.waiting.shift()?.text.length ?? 0;
       return;
     }
     const clean = sanitise(readable(text));
