@@ -82,6 +82,7 @@ export const homeDocument: NotebookDocument = {
   version: DOCUMENT_VERSION,
   title: 'Learning what to remember',
   cells: [
+    { kind: 'episode', recording: '' },
     { kind: 'prose', markdown: problem },
     { kind: 'prose', markdown: experimentIntro },
     { kind: 'experiment', preset: 'quick', seed: 1, config: {} },

@@ -95,9 +95,9 @@ export class LabNotebook extends LabElement {
     void this.focusCell(key);
   }
 
-  /** Brings the first experiment into view and starts it; a notebook without one gets one after the cell that asked. */
+  /** Brings the first experiment of the preset into view and starts it; where there is none, it is inserted after the cell that asked. */
   private async train(after: number, preset: string): Promise<void> {
-    const experiment = this.model.items.find(({ cell }) => cell.kind === 'experiment');
+    const experiment = this.model.items.find(({ cell }) => cell.kind === 'experiment' && cell.preset === preset);
     const key = experiment?.key ?? this.model.insert(after + 1, { kind: 'experiment', preset, seed: 1, config: {} });
     await this.focusCell(key);
     const view = this.renderRoot.querySelector<LabExperiment>(`#cell-${key} lab-experiment`);

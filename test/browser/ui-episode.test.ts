@@ -49,7 +49,7 @@ test('marks what was lost and what was kept, also in words, and ends with each o
     await click('[data-play=step]');
     await until(() => position() > before);
   }
-  await until(() => textOf(pane('base')).includes('Failed'));
+  await until(() => textOf(pane('base')).includes('Failed') && textOf(pane('trained')).includes('Solved'));
   expect(textOf(pane('base'))).toContain('Lost : code teal');
   expect(textOf(pane('trained'))).toContain('Kept : code teal');
   expect(textOf(pane('trained'))).toContain('Solved');

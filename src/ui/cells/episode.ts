@@ -14,6 +14,10 @@ import type { LabServices } from '../services';
 import { baseStyles } from '../styles';
 import { sanitise } from '../watch/sanitise';
 
+/** Text whose words in backticks are code. */
+const codeSpans = (text: string) =>
+  text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${sanitise(part)}</code>` : sanitise(part)));
+
 /** Asks the page to train what is shown: the preset of the recording. */
 export type TrainRequest = CustomEvent<{ readonly preset: string }>;
 
@@ -40,14 +44,16 @@ export class LabEpisode extends LabElement {
     css`
       :host { display: block; min-height: 24rem; }
       .sentence { font: 1.05rem/1.45 var(--font-prose); margin: 0 0 0.6rem; max-width: 56rem; text-wrap: pretty; }
-      .tasks { gap: 0.35rem; margin: 0 0 0.7rem; font-size: 0.8rem; color: var(--ink-2); }
+      .tasks { gap: 0.35rem; margin: 0.8rem 0 0; font-size: 0.8rem; color: var(--ink-2); }
       .tasks button { all: unset; box-sizing: border-box; cursor: pointer; min-height: 28px; display: inline-flex; align-items: center; padding: 0.1rem 0.7rem; border: 1px solid var(--line-strong); border-radius: 5px; color: var(--ink); }
       .tasks button[aria-pressed='true'] { background: var(--ink); color: var(--paper); border-color: var(--ink); }
       .tasks button:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
+      @media (max-width: 620px) { .sentence { font-size: 0.95rem; } }
+      .about { margin: 0.35rem 0 0; font-size: 0.85rem; line-height: 1.45; color: var(--ink-2); max-width: 62rem; }
       .train { margin-top: 0.7rem; gap: 0.4rem 1.2rem; }
       details { font-size: 0.8rem; color: var(--ink-2); flex: 1 1 14rem; min-width: 0; }
       details p { margin: 0.2rem 0 0; overflow-wrap: anywhere; line-height: 1.5; }
-      details code { font-family: var(--font-mono); font-size: 0.95em; }
+      code { font-family: var(--font-mono); font-size: 0.95em; }
       summary { cursor: pointer; width: max-content; max-width: 100%; padding: 0.2rem 0; }
     `,
   ];
@@ -106,40 +112,18 @@ export class LabEpisode extends LabElement {
   /** What one sees, in one sentence that says no more than the recording does. */
   private sentence({ window, episodes: [base, trained] }: Recording): string {
     const differs = lostFacts(base).length > 0 && lostFacts(trained).length === 0;
-    return `The same task, the same memory of ${window} tokens: each time it fills, the agent must go on from a summary that it writes itself${differs ? ', and before training (left) that summary loses a fact which after training (right) it keeps' : '; left before training, right after'}.`;
+    return `When its memory of ${window} tokens is full, the agent goes on from a summary that it writes itself${differs ? ': before training that summary loses a fact, after training it loses none' : ''}.`;
   }
 
   protected override render() {
-    const { recording, error, entries, chosen } = this;
+    const { recording, error } = this;
+    if (error) return html`${this.failed(error)}${this.tasks()}`;
+    if (!recording) return html`<p role="status" class="quiet">Loading the recorded episodes …</p>`;
     return html`
-      ${recording ? html`<p class="sentence">${this.sentence(recording)}</p>` : nothing}
-      ${
-        entries.length > 1
-          ? html`<div class="row tasks" role="group" aria-label="Recorded task">
-              <span aria-hidden="true">Task</span>
-              ${entries.map(
-                (entry) => html`<button
-                  type="button"
-                  data-task=${entry.name}
-                  aria-pressed=${entry === chosen ? 'true' : 'false'}
-                  @click=${() => void this.choose(entry)}
-                >${sanitise(entry.title)}</button>`,
-              )}
-            </div>`
-          : nothing
-      }
-      ${error ? this.failed(error) : recording ? this.shown(recording) : html`<p role="status" class="quiet">Loading the recorded episodes …</p>`}
-    `;
-  }
-
-  private failed(error: LabErrorParts) {
-    return html`<lab-error .error=${error}></lab-error>
-      <p><wa-button size="s" appearance="outlined" data-retry @click=${() => (this.chosen ? void this.choose(this.chosen) : void this.load())}>Retry</wa-button></p>`;
-  }
-
-  private shown(recording: Recording) {
-    return html`
+      <p class="sentence">${this.sentence(recording)}</p>
       <lab-episode-pair .recording=${recording}></lab-episode-pair>
+      ${this.tasks()}
+      ${recording.task.about ? html`<p class="about">${codeSpans(recording.task.about)}</p>` : nothing}
       <div class="row train">
         <wa-button variant="brand" data-train @click=${() => this.train(recording)}>
           <wa-icon slot="start" name="play"></wa-icon>Train it on your own GPU
@@ -147,6 +131,27 @@ export class LabEpisode extends LabElement {
         ${recordedLine(recording)}
       </div>
     `;
+  }
+
+  private tasks() {
+    const { entries, chosen } = this;
+    if (entries.length < 2) return nothing;
+    return html`<div class="row tasks" role="group" aria-label="Recorded task">
+      <span aria-hidden="true">Task</span>
+      ${entries.map(
+        (entry) => html`<button
+          type="button"
+          data-task=${entry.name}
+          aria-pressed=${entry === chosen ? 'true' : 'false'}
+          @click=${() => void this.choose(entry)}
+        >${sanitise(entry.title)}</button>`,
+      )}
+    </div>`;
+  }
+
+  private failed(error: LabErrorParts) {
+    return html`<lab-error .error=${error}></lab-error>
+      <p><wa-button size="s" appearance="outlined" data-retry @click=${() => (this.chosen ? void this.choose(this.chosen) : void this.load())}>Retry</wa-button></p>`;
   }
 
   private train({ task }: Recording): void {
