@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 import { buildName, kernelVersion } from './.ci/build-name.mjs';
+import { formulas } from './.ci/formulas.mjs';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -13,6 +14,7 @@ export default defineConfig({
   define: { __BUILD__: JSON.stringify(buildName()), __KERNELS__: JSON.stringify(kernelVersion()) },
   base: './',
   publicDir: 'public',
+  plugins: [formulas()],
   resolve: { alias: existsSync(zlibShim) ? { 'node:zlib': zlibShim } : {} },
   worker: { format: 'es' },
   build: {

@@ -27,6 +27,7 @@ export default defineConfig({
         },
       },
       {
+        plugins: site.plugins,
         resolve: site.resolve,
         worker: site.worker,
         // Found before the first test runs: an import found later would reload the page in mid-test.

@@ -3,8 +3,6 @@ import '@awesome.me/webawesome/dist/styles/themes/default.css';
 import './theme.css';
 import './theme';
 import './components';
-import { homeDocument } from '../notebook/home';
-import { resultsDocument } from '../notebook/results';
 import { presets } from '../run/presets/presets';
 import { createTrainerClient } from '../run/worker/client';
 import { fetchResults } from './comparison/results-file';
@@ -13,19 +11,14 @@ import type { LabApp } from './lab-app';
 import './lab-app';
 import { reloadOnce } from './share';
 import { openNotebookShelf } from './shelf';
+import { homeDocument, shippedNotebooks } from './shipped-notebooks';
 
 const app = document.querySelector<LabApp>('lab-app');
 if (app)
   app.services = {
     presets,
     home: homeDocument,
-    shipped: [
-      {
-        name: 'what-reproduces',
-        document: resultsDocument,
-        about: 'the paper’s comparison at small scale, to look at and to run again',
-      },
-    ],
+    shipped: shippedNotebooks,
     createTrainer: createTrainerClient,
     fetchResults,
     fetchEpisodes,

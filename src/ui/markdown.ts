@@ -3,8 +3,10 @@
  * text, links keep only harmless schemes, and the result is sanitised once more before it reaches the page.
  */
 import DOMPurify from 'dompurify';
-import { Marked, type Token, type Tokens } from 'marked';
+import { Marked, type Tokens } from 'marked';
 import { boundedLex } from './bounded-lexer';
+import { formulaStyles } from './formula-styles';
+import { type Formula, formulaExtensions, formulaKey, formulaOptions, formulasIn } from './formulas';
 import { turn } from './lab-element';
 
 const SCHEMES = /^(?:https?:|mailto:|#|\.{0,2}\/)/i;
@@ -16,42 +18,21 @@ const ATTRIBUTES = /^(?:(?:https?|mailto):|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i;
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c] ?? c);
 
-type Katex = typeof import('katex').default;
-let katex: Katex | null = null;
-const loadKatex = async (): Promise<void> => {
-  // The style sheet belongs to the document, too: browsers ignore @font-face inside a shadow root.
-  const [module] = await Promise.all([import('katex'), import('katex/dist/katex.min.css')]);
-  katex ??= module.default;
-};
+let katex: typeof import('katex').default | null = null;
+/** HTML of formulas by key, drawn when the site was built. */
+let shipped: ReadonlyMap<string, string> = new Map();
 
-let sheet: Promise<CSSStyleSheet> | null = null;
-
-/** Styles of formulas for a shadow root; one sheet for all of them. */
-export function formulaStyles(): Promise<CSSStyleSheet> {
-  sheet ??= import('katex/dist/katex.min.css?inline').then(({ default: css }) => new CSSStyleSheet().replace(css));
-  return sheet;
+/** Loads what these formulas need: for those of the notebooks that the page comes with, that is not KaTeX. */
+async function prepare(formulas: readonly Formula[]): Promise<void> {
+  const [{ shippedFormulas }] = await Promise.all([import('virtual:shipped-formulas'), formulaStyles()]);
+  shipped = new Map(Object.entries(shippedFormulas));
+  if (!formulas.every((formula) => shipped.has(formulaKey(formula)))) katex ??= (await import('katex')).default;
 }
 
-interface MathToken extends Tokens.Generic {
-  readonly display: boolean;
-  readonly text: string;
-}
-
-const renderMath = (token: Tokens.Generic): string => {
-  const { text, display } = token as MathToken;
-  return katex
-    ? katex.renderToString(text, {
-        displayMode: display,
-        throwOnError: false,
-        trust: false,
-        strict: 'ignore',
-        errorColor: 'var(--danger)', // the renderer's own red cannot be read on dark paper
-        maxExpand: 200,
-        maxSize: 20,
-        output: 'htmlAndMathml',
-      })
-    : `<code>${escapeHtml(text)}</code>`;
-};
+const renderFormula = (formula: Formula): string =>
+  shipped.get(formulaKey(formula)) ??
+  katex?.renderToString(formula.text, formulaOptions(formula)) ??
+  `<code>${escapeHtml(formula.text)}</code>`;
 
 const marked = new Marked({
   gfm: true,
@@ -66,38 +47,8 @@ const marked = new Marked({
     // A remote picture would tell its host who reads the notebook, and the page allows none.
     image: ({ text }: Tokens.Image) => `<em>${escapeHtml(text)}</em>`,
   },
-  extensions: [
-    {
-      name: 'displayMath',
-      level: 'block',
-      start: (src: string) => src.indexOf('$$'),
-      tokenizer(src: string) {
-        const match = /^\$\$([^$]{1,4000}?)\$\$(?:\n|$)/.exec(src);
-        return match ? { type: 'displayMath', raw: match[0], text: match[1]?.trim() ?? '', display: true } : undefined;
-      },
-      renderer: renderMath,
-    },
-    {
-      name: 'inlineMath',
-      level: 'inline',
-      start: (src: string) => src.indexOf('$'),
-      tokenizer(src: string) {
-        const match = /^\$\$?(?=\S)((?:[^$\n]|\n(?!\s*\n)){1,1000}?)(?<=\S)\$\$?(?!\d)/.exec(src);
-        return match ? { type: 'inlineMath', raw: match[0], text: match[1] ?? '', display: false } : undefined;
-      },
-      renderer: renderMath,
-    },
-  ],
+  extensions: formulaExtensions(renderFormula),
 });
-
-const hasMath = (tokens: readonly Token[]): boolean =>
-  tokens.some(
-    (t) =>
-      t.type === 'inlineMath' ||
-      t.type === 'displayMath' ||
-      ('tokens' in t && t.tokens !== undefined && hasMath(t.tokens)) ||
-      (t.type === 'list' && hasMath((t as Tokens.List).items)),
-  );
 
 /** Longest stretch of rendering before the page gets a turn, ms. */
 const SLICE_MS = 10;
@@ -109,8 +60,9 @@ const SLICE_MS = 10;
  */
 export async function renderMarkdown(markdown: string): Promise<DocumentFragment> {
   const tokens = boundedLex(markdown, marked.defaults);
-  // Without the formula renderer a formula is shown as its source.
-  if (hasMath(tokens)) await loadKatex().catch(() => {});
+  const formulas = formulasIn(tokens);
+  // A formula that cannot be drawn is shown as its source.
+  if (formulas.length > 0) await prepare(formulas).catch(() => {});
   const fragment = document.createDocumentFragment();
   let began = performance.now();
   // Block by block: a page of formulas takes longer than the page may stand still.

@@ -41,8 +41,6 @@ describe('an experiment', () => {
     await mount({ iterationMs: 60_000 });
     await click('[data-command=run]');
     const watch = await until(() => find('lab-watch'));
-    // xterm draws only what can be seen.
-    watch.scrollIntoView();
     const speed = await until(() => watch.shadowRoot?.querySelector('select'));
     speed.value = 'fast';
     speed.dispatchEvent(new Event('change'));
@@ -52,7 +50,11 @@ describe('an experiment', () => {
     await until(() => find('.strip.folding'));
     await until(() => findAll('.run.carried').length > 0);
     await until(() => textOf(find('lab-watch')).includes('compaction'));
-    await until(() => findAll('.xterm-rows').some((r) => /\$ (cat|echo) \w/.test(r.textContent ?? '')));
+    await until(() => {
+      // xterm opens and draws only where it can be seen, and the page above is still growing.
+      watch.scrollIntoView();
+      return findAll('.xterm-rows').some((r) => /\$ (cat|echo) \w/.test(r.textContent ?? ''));
+    });
     const transcript = watch.shadowRoot?.querySelector('ol')?.textContent ?? '';
     expect(transcript).toContain('cat lamp');
     expect(transcript).not.toContain('⟨');

@@ -17,7 +17,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { root } = project.config;
   const built = newest(`${root}/dist/index.html`);
-  const sources = ['src', 'shaders', 'public', 'index.html', 'vite.config.ts', 'package-lock.json'];
+  const sources = ['src', 'shaders', 'public', 'index.html', 'vite.config.ts', '.ci/formulas.mjs', 'package-lock.json'];
   if (built === 0 || sources.some((path) => newest(`${root}/${path}`) > built)) {
     // In a process of its own: here NODE_ENV is "test", which would give a development build.
     const vite = [`${root}/node_modules/vite/bin/vite.js`, 'build', '--logLevel', 'warn'];

@@ -3,8 +3,9 @@ import { css, html, type PropertyValues } from 'lit';
 import { customElement, property, query } from 'lit/decorators.js';
 import type { ProseCell } from '../../notebook/cells';
 import { limits } from '../../notebook/limits';
+import { formulaStyles } from '../formula-styles';
 import { LabElement } from '../lab-element';
-import { formulaStyles, renderMarkdown } from '../markdown';
+import { renderMarkdown } from '../markdown';
 import { baseStyles } from '../styles';
 
 @customElement('lab-prose')
