@@ -4,12 +4,14 @@
  */
 import * as v from 'valibot';
 import { benchCell } from './cells/bench';
+import { claimsCell } from './cells/claims';
 import { comparisonCell } from './cells/comparison';
 import { episodeCell } from './cells/episode';
 import { experimentCell } from './cells/experiment';
 import { proseCell } from './cells/prose';
 
 export type { BenchCell } from './cells/bench';
+export type { ClaimsCell } from './cells/claims';
 export type { ComparisonCell } from './cells/comparison';
 export type { EpisodeCell } from './cells/episode';
 export type { ExperimentCell } from './cells/experiment';
@@ -20,6 +22,7 @@ export const cellTypes = {
   experiment: experimentCell,
   bench: benchCell,
   comparison: comparisonCell,
+  claims: claimsCell,
   episode: episodeCell,
 } as const;
 
@@ -34,6 +37,7 @@ export const cellSchema = v.variant('kind', [
   experimentCell.schema,
   benchCell.schema,
   comparisonCell.schema,
+  claimsCell.schema,
   episodeCell.schema,
 ]);
 

@@ -37,7 +37,7 @@ function create(name: string, attributes: Readonly<Record<string, string | numbe
 }
 
 /** Words in lines of at most `most` characters. */
-function wrapped(text: string, most: number): string[] {
+export function wrapped(text: string, most: number): string[] {
   const lines = [''];
   for (const word of text.split(' ')) {
     const line = lines.at(-1)!;

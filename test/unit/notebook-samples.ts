@@ -41,6 +41,15 @@ const cellArbitrary: fc.Arbitrary<Cell> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('bench' as const), large: fc.boolean() }),
   fc.record({
+    kind: fc.constant('comparison' as const),
+    results: fc.stringMatching(/^[a-z][a-z0-9-]{0,39}$/),
+    folded: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant('claims' as const),
+    results: fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9-]{0,39}$/), { minLength: 1, maxLength: 8 }),
+  }),
+  fc.record({
     kind: fc.constant('episode' as const),
     recording: fc.stringMatching(/^([a-z][a-z0-9-]{0,39})?$/),
   }),

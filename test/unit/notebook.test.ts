@@ -95,7 +95,7 @@ describe('notebook files', () => {
 
 test('the notebook of results is valid, and shows results', () => {
   expect(parseDocument(resultsDocument)).toEqual(resultsDocument);
-  expect(resultsDocument.cells).toContainEqual({ kind: 'comparison', results: 'paper-table' });
+  expect(resultsDocument.cells).toContainEqual({ kind: 'comparison', results: 'paper-table', folded: true });
 });
 
 describe('the home page', () => {

@@ -8,6 +8,8 @@ export const comparisonSchema = v.strictObject({
     v.pipe(v.string(), v.regex(/^[a-z][a-z0-9-]{0,39}$/, 'expected a short name like "paper-table"')),
     'paper-table',
   ),
+  /** Whether only the title shows until one asks for the tables. */
+  folded: v.optional(v.boolean(), false),
 });
 export type ComparisonCell = Readonly<v.InferOutput<typeof comparisonSchema>>;
 
@@ -15,5 +17,5 @@ export const comparisonCell = {
   kind: 'comparison',
   label: 'Comparison',
   schema: comparisonSchema,
-  blank: (): ComparisonCell => ({ kind: 'comparison', results: 'paper-table' }),
+  blank: (): ComparisonCell => ({ kind: 'comparison', results: 'paper-table', folded: false }),
 } as const;

@@ -31,6 +31,8 @@ export class LabComparison extends LabElement {
   @state() private mishap: LabErrorParts | null = null;
   private queue: CellQueue | null = null;
   @state() private version = 0;
+  /** Whether a folded cell was ever unfolded: until then its parts are not built. */
+  @state() private opened = false;
   private readonly onQueue = () => {
     this.version++;
   };
@@ -53,6 +55,8 @@ export class LabComparison extends LabElement {
       .frame { gap: 2.2rem; min-height: 8rem; }
       h2 { font: 600 1.25rem/1.3 var(--font-prose); margin: 0; }
       .about { font-family: var(--font-prose); font-size: 1.02rem; line-height: 1.6; max-width: var(--column); margin: 0.5rem 0 0; color: var(--ink-2); white-space: pre-line; }
+      .parts { display: grid; grid-template-columns: minmax(0, 1fr); gap: 2.2rem; padding-top: 1.4rem; }
+      summary { cursor: pointer; font-size: 0.95rem; font-weight: 600; width: max-content; max-width: 100%; padding: 0.2rem 0; }
     `,
   ];
 
@@ -130,8 +134,19 @@ export class LabComparison extends LabElement {
 
   private shown(comparison: Comparison) {
     const { title, about } = comparison.experiment;
+    const header = html`<header><h2>${title}</h2><p class="about">${about}</p></header>`;
+    if (!this.cell.folded) return html`${header}${this.parts(comparison)}`;
+    return html`${header}
+      <details @toggle=${(e: Event) => {
+        this.opened ||= (e.target as HTMLDetailsElement).open;
+      }}>
+        <summary>All numbers: arms, claims, every seed, and any arm to run again</summary>
+        <div class="parts">${this.opened ? this.parts(comparison) : nothing}</div>
+      </details>`;
+  }
+
+  private parts(comparison: Comparison) {
     return html`
-      <header><h2>${title}</h2><p class="about">${about}</p></header>
       <lab-arm-table .comparison=${comparison}></lab-arm-table>
       <lab-sweep-figure .comparison=${comparison}></lab-sweep-figure>
       ${comparison.followsPaper ? html`<lab-paper-table></lab-paper-table>` : nothing}

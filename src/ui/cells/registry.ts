@@ -4,6 +4,7 @@ import type {
   BenchCell,
   Cell,
   CellKind,
+  ClaimsCell,
   ComparisonCell,
   EpisodeCell,
   ExperimentCell,
@@ -12,6 +13,7 @@ import type {
 import type { LabServices } from '../services';
 import type { TrainerSession } from '../trainer-session';
 import './bench';
+import './claims';
 import './comparison';
 import './episode';
 import './experiment';
@@ -62,6 +64,13 @@ export const cellViews: Readonly<Record<CellKind, CellView>> = {
     editable: false,
     render: (cell, { services, session }) =>
       html`<lab-comparison .cell=${cell as ComparisonCell} .services=${services} .session=${session}></lab-comparison>`,
+  },
+  claims: {
+    label: 'All claims',
+    wide: true,
+    opens: true,
+    editable: false,
+    render: (cell, { services }) => html`<lab-claims .cell=${cell as ClaimsCell} .services=${services}></lab-claims>`,
   },
   episode: {
     label: 'Episode',

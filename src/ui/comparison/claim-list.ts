@@ -4,10 +4,11 @@ import { customElement, property } from 'lit/decorators.js';
 import { type Finding, kindOf, kindTitles, verdictDetail, verdictText } from '../../core/experiment/verdict-words';
 import type { ClaimResult } from '../../core/experiment/verdicts';
 import { definitionStyles, definitionTip } from '../definition';
-import { compact, count } from '../format';
+import { count } from '../format';
 import { LabElement } from '../lab-element';
 import { baseStyles } from '../styles';
 import type { Comparison } from './comparison';
+import { difference, isShare, mark, pValue, unitOf } from './difference';
 import { exportButtons } from './export-buttons';
 import { figureStyles } from './figure-styles';
 import { intervalPlot, roundExtent } from './interval-plot';
@@ -31,22 +32,6 @@ function tally(claims: readonly ClaimResult[], kind: 'paper' | 'question'): stri
   const what = kind === 'paper' ? 'the paper’s claims' : 'our questions';
   return `${count(own.length, 'comparison')} on ${what}: ${[...counts].map(([word, n]) => `${n} ${word}`).join(', ')}.`;
 }
-
-const isShare = ({ claim }: ClaimResult) => !['summaryTokens', 'compactions', 'turns'].includes(claim.left.outcome);
-
-/** A difference as it is written: points for shares. */
-function difference(decided: ClaimResult, value: number): string {
-  const shown = isShare(decided) ? (100 * value).toFixed(1) : compact(value);
-  return signed(value, shown);
-}
-
-const signed = (value: number, shown: string): string => (value > 0 ? `+${shown}` : shown.replace('-', '−'));
-
-/** A mark of the axis: a round number, written without zeros behind the point. */
-const mark = (decided: ClaimResult, value: number): string =>
-  signed(value, compact(isShare(decided) ? 100 * value : value));
-
-const p = (value: number | null) => (value === null ? '–' : value < 0.001 ? '< 0.001' : value.toFixed(3));
 
 @customElement('lab-claim-list')
 export class LabClaimList extends LabElement {
@@ -109,7 +94,7 @@ export class LabClaimList extends LabElement {
 
   private setup(decided: ClaimResult) {
     const { claim, setup, values, mean, interval, adjustedP, correlation, verdict } = decided;
-    const unit = isShare(decided) ? 'points' : claim.left.outcome === 'summaryTokens' ? 'tokens' : claim.left.outcome;
+    const unit = unitOf(decided);
     const { icon, means } = findings[decided.finding];
     const detail = verdictDetail(decided);
     return html`<div class="setup" data-claim=${claim.id} data-setup=${setup}>
@@ -121,7 +106,7 @@ export class LabClaimList extends LabElement {
             ? 'No seed has both arms yet.'
             : html`<b>${difference(decided, mean ?? 0)} ${unit}</b>
               ${interval ? html`[${difference(decided, interval.low)}, ${difference(decided, interval.high)}]` : nothing}<br />
-              Holm p ${p(adjustedP)}, correlation ${correlation === null ? '–' : correlation.toFixed(2).replace('-', '−')}, ${count(values.length, 'seed')}`
+              Holm p ${pValue(adjustedP)}, correlation ${correlation === null ? '–' : correlation.toFixed(2).replace('-', '−')}, ${count(values.length, 'seed')}`
         }
       </span>
       <span class="verdict" title=${means}><wa-icon name=${icon}></wa-icon><span>${verdict}${detail ? html` <small>${detail}</small>` : nothing}</span></span>

@@ -35,8 +35,23 @@ export const fetchResults: FetchResults = async (name) => {
   });
 };
 
-/** @throws LabError results.…, experiment.…, config.… naming the first fault */
-export async function loadComparison(name: string, fetchText: FetchResults): Promise<Comparison> {
+/** What was loaded, by where from: the cells of a notebook show the same files. */
+const loaded = new WeakMap<FetchResults, Map<string, Promise<Comparison>>>();
+
+/**
+ * Each file is fetched, checked and decided once; a failure is forgotten, so that one can try again.
+ * @throws LabError results.…, experiment.…, config.… naming the first fault
+ */
+export function loadComparison(name: string, fetchText: FetchResults): Promise<Comparison> {
+  const known = loaded.get(fetchText) ?? new Map<string, Promise<Comparison>>();
+  loaded.set(fetchText, known);
+  const promise = known.get(name) ?? readComparison(name, fetchText);
+  known.set(name, promise);
+  promise.catch(() => known.delete(name));
+  return promise;
+}
+
+async function readComparison(name: string, fetchText: FetchResults): Promise<Comparison> {
   const where = `results/${name}.json`;
   const [text, { parseResults }, { Comparison }] = await Promise.all([
     fetchText(name),

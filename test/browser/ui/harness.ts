@@ -22,7 +22,7 @@ const trainer = new FakeTrainer({
   available: query.get('gpu') !== 'none',
 });
 if (query.has('stored')) trainer.seed('stored-1', 'quick', parseConfig(presets.quick.config), 23, 'running');
-const sample = homeDocument.cells.concat({ kind: 'comparison', results: 'paper-table' });
+const sample = homeDocument.cells.concat({ kind: 'comparison', results: 'paper-table', folded: false });
 const fetchResults = async () => JSON.stringify(fakeResults);
 const app = document.querySelector<LabApp>('lab-app') as LabApp;
 app.services = {

@@ -1,0 +1,98 @@
+/** The first page of the notebook of results says what the files of results say: every number of its ten lines, in order. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parseResults } from '../../src/core/experiment/result';
+import { type ClaimResult, decideClaims } from '../../src/core/experiment/verdicts';
+import { resultsDocument, tenLines } from '../../src/notebook/results';
+
+type File = 'paper-table' | 'credit-and-lambda' | 'factor-large' | 'beyond-the-table';
+
+const decided = new Map<string, ClaimResult[]>();
+function claim(file: File, id: string, setup: string): ClaimResult {
+  const all =
+    decided.get(file) ??
+    decideClaims(parseResults(JSON.parse(readFileSync(`public/results/${file}.json`, 'utf8')), file));
+  decided.set(file, all);
+  const one = all.find((result) => result.claim.id === id && result.setup === setup);
+  if (!one) throw new Error(`${file} has no claim ${id} in ${setup}`);
+  return one;
+}
+
+const small = ['terminal-small', 'code-small'];
+const four = [...small, 'terminal-large', 'code-large'];
+
+/** Differences in points, rounded as the page does. */
+const points = (file: File, id: string, setups: readonly string[]) =>
+  setups.map((setup) => (100 * claim(file, id, setup).mean!).toFixed(1));
+const size = (text: string) => text.replace('-', '');
+
+const lines = tenLines.split('\n').filter((line) => /^\d+\. /.test(line));
+/** Numbers of a line without its own, with a plain minus sign. */
+const numbersIn = (line: string): string[] =>
+  line
+    .replace(/^\d+\. /, '')
+    .replaceAll('−', '-')
+    .match(/[-+]?\d+(?:\.\d+)?/g) ?? [];
+const plus = (text: string) => (text.startsWith('-') ? text : `+${text}`);
+
+const tokens = (id: string, setup: string) => claim('paper-table', id, setup).mean!.toFixed(1);
+
+const expected: readonly (() => string[])[] = [
+  () => points('paper-table', 'rl-helps', four).map(plus),
+  () => points('paper-table', 'beats-no-compaction', four),
+  () => points('paper-table', 'beats-double-window', four),
+  () => points('paper-table', 'train-summaries', four),
+  () => [...points('beyond-the-table', 'writer-alone', small), ...points('beyond-the-table', 'actor-alone', small)],
+  () => points('paper-table', 'token-loss', small),
+  () => points('paper-table', 'cross-trajectory-gae', [...small, 'code-large']),
+  () => {
+    const [at95, at9, at8] = points('credit-and-lambda', 'factor', ['lambda-095', 'lambda-09', 'lambda-08']).map(size);
+    return [at95!, '0.95', at9!, '0.9', at8!, '0.8'];
+  },
+  () => [tokens('summaries-grow', 'terminal-small'), tokens('summaries-grow', 'code-small')],
+  () => [
+    ...points('beyond-the-table', 'oracle-gap', small),
+    ...points('beyond-the-table', 'compaction-beats-retry', small),
+  ],
+];
+
+describe('the ten lines', () => {
+  test('are ten', () => expect(lines).toHaveLength(10));
+
+  test.each(expected.map((numbers, i) => [i + 1, numbers] as const))(
+    'line %i has the numbers of the files',
+    (n, numbers) => {
+      expect(numbersIn(lines[n - 1]!)).toEqual(numbers());
+    },
+  );
+
+  test('say what was decided', () => {
+    const verdicts = (file: File, id: string, setups: readonly string[]) =>
+      setups.map((setup) => claim(file, id, setup).finding);
+    for (const id of ['rl-helps', 'beats-no-compaction', 'beats-double-window', 'train-summaries'])
+      expect(verdicts('paper-table', id, four)).toEqual(['larger', 'larger', 'larger', 'larger']);
+    expect(verdicts('paper-table', 'token-loss', four)).toEqual(['larger', 'larger', 'unresolved', 'unresolved']);
+    expect(verdicts('paper-table', 'cross-trajectory-gae', [...small, 'code-large'])).toEqual([
+      'equivalent',
+      'equivalent',
+      'smaller',
+    ]);
+    expect(claim('paper-table', 'cross-trajectory-gae', 'code-large').n).toBe(3);
+    expect(claim('factor-large', 'cross-trajectory-gae', 'code-large')).toMatchObject({ n: 9, finding: 'unresolved' });
+    expect(verdicts('credit-and-lambda', 'factor', ['lambda-095', 'lambda-09', 'lambda-08'])).toEqual([
+      'smaller',
+      'smaller',
+      'smaller',
+    ]);
+    expect(verdicts('paper-table', 'summaries-grow', small)).toEqual(['larger', 'smaller']);
+    for (const finding of verdicts('paper-table', 'masked-summaries-shrink', four)) expect(finding).not.toBe('larger');
+    for (const id of ['oracle-gap', 'compaction-beats-retry'])
+      expect(verdicts('beyond-the-table', id, small)).toEqual(['larger', 'larger']);
+  });
+});
+
+test('the figure shows the files that the notebook unfolds below, in that order', () => {
+  const [first] = resultsDocument.cells;
+  const unfolded = resultsDocument.cells.flatMap((cell) => (cell.kind === 'comparison' ? [cell.results] : []));
+  expect(first).toEqual({ kind: 'claims', results: unfolded });
+});
