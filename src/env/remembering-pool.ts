@@ -1,10 +1,9 @@
 /**
- * A pool that runs no command twice. What a shell answers is a function of its task and of the commands before (terminal.ts),
+ * A pool that runs no command twice. What a shell answers is a function of its task, its version and of the commands before (terminal.ts),
  * so the arms of an experiment, which meet the same tasks with the same seeds, share what any of them has seen. A shell is
  * opened only where an episode leaves the known paths; the commands up to there are then run in it.
  */
 import type { TerminalPool, TerminalResult } from './pool';
-import type { TaskInstance } from './task';
 import type { OpenRequest, RunRequest } from './terminal-service';
 
 /** The state after some commands: how the last one was answered, what the verifier says, and the states after the next. */
@@ -15,7 +14,7 @@ interface State {
 }
 
 interface Environment {
-  readonly task: TaskInstance;
+  readonly opened: Omit<OpenRequest, 'env'>;
   state: State;
   /** Commands so far. */
   readonly log: string[];
@@ -41,12 +40,12 @@ export function rememberingPool(pool: TerminalPool, most = MAX_STATES): Terminal
     states++;
     return { answer, share: null, next: new Map() };
   };
-  const rootOf = (task: TaskInstance): State => {
+  const rootOf = (opened: Environment['opened']): State => {
     if (states > most) {
       roots = new Map();
       states = 0;
     }
-    const key = JSON.stringify(task);
+    const key = JSON.stringify(opened);
     const root = roots.get(key) ?? fresh(null);
     roots.set(key, root);
     return root;
@@ -64,7 +63,7 @@ export function rememberingPool(pool: TerminalPool, most = MAX_STATES): Terminal
   const revive = async (envs: readonly number[]): Promise<RunRequest[]> => {
     const dormant = envs.filter((env) => !environments.get(env)!.live);
     if (dormant.length === 0) return [];
-    await pool.open(dormant.map((env) => ({ env, task: environments.get(env)!.task })));
+    await pool.open(dormant.map((env) => ({ env, ...environments.get(env)!.opened })));
     return dormant.flatMap((env) => {
       const environment = environments.get(env)!;
       environment.live = true;
@@ -80,8 +79,8 @@ export function rememberingPool(pool: TerminalPool, most = MAX_STATES): Terminal
       return pool.kills;
     },
     async open(batch: readonly OpenRequest[]) {
-      for (const { env, task } of batch)
-        environments.set(env, { task, state: rootOf(task), log: [], live: false, killed: false });
+      for (const { env, ...opened } of batch)
+        environments.set(env, { opened, state: rootOf(opened), log: [], live: false, killed: false });
     },
     async run(batch) {
       const answers = batch.map(({ env, command }) => {

@@ -1,5 +1,6 @@
 /** The side of the pool that owns shells: runs in a terminal worker, or in the caller's thread. */
 import { LabError } from '../core/errors';
+import { currentShell, type ShellVersion } from '../core/shell-version';
 import type { TaskInstance } from './task';
 import { familyOf } from './tasks';
 import { Terminal, type TerminalResult } from './terminal';
@@ -8,6 +9,8 @@ export interface OpenRequest {
   /** Number of the environment; opening it again replaces it. */
   readonly env: number;
   readonly task: TaskInstance;
+  /** Version of the shell; absent: the current one. */
+  readonly shell?: ShellVersion;
 }
 export interface RunRequest {
   readonly env: number;
@@ -24,9 +27,10 @@ export class TerminalService {
   }
 
   async open(batch: readonly OpenRequest[]): Promise<void> {
-    for (const { env, task } of batch) {
+    for (const { env, task, shell = currentShell } of batch) {
       const { files, commands, seed, index } = task;
-      this.shells.set(env, { task, terminal: await Terminal.open({ files, commands, seed, stream: index }) });
+      const terminal = await Terminal.open({ files, commands, seed, stream: index, shell });
+      this.shells.set(env, { task, terminal });
     }
   }
 

@@ -6,8 +6,10 @@
 import './virtual-performance';
 import { Bash, InMemoryFs } from 'just-bash/browser';
 import { errorParts } from '../core/errors';
+import type { ShellVersion } from '../core/shell-version';
 import { executionLimits, limitOf, type TerminalLimit } from './shell-limits';
 import type { VerifierShell } from './task';
+import { errorsOnTerminal, type Script, showHeldCommand, takeHeld } from './terminal-streams';
 import { withVirtualGlobals } from './virtual-globals';
 import { returnPerformanceNow } from './virtual-performance';
 
@@ -38,10 +40,10 @@ export interface TerminalOptions {
   /** Unsigned 32-bit keys of `$RANDOM`. */
   readonly seed: number;
   readonly stream: number;
+  readonly shell: ShellVersion;
 }
 
 type CommandNames = NonNullable<ConstructorParameters<typeof Bash>[0]>['commands'];
-type Script = ReturnType<Bash['transform']>['ast'];
 
 /** A shell that keeps its files and its working directory from command to command (as `cd` expects), not variables. */
 export class Terminal implements VerifierShell {
@@ -49,22 +51,24 @@ export class Terminal implements VerifierShell {
   private readonly bash: Bash;
   private readonly seed: number;
   private readonly stream: number;
-  /** `exec 2>&1`, parsed. */
-  private readonly merge: Script['statements'];
+  private readonly shell: ShellVersion;
+  private readonly mergeStreams: (script: Script) => Script;
   private cwd = WORK_DIR;
   private commandNumber = 0;
-  /** What to put in front of the next parsed script: not as text, so that messages keep their line and column. */
-  private prelude: Script['statements'] | undefined;
+  /** How the next parsed script is changed. Not as text, so that messages keep their line and column. */
+  private change: ((script: Script) => Script) | undefined;
 
   private constructor(options: TerminalOptions) {
     this.seed = options.seed;
     this.stream = options.stream;
+    this.shell = options.shell;
     const paths = Object.entries(options.files).map(([name, content]) => [`${WORK_DIR}/${name}`, content] as const);
     this.fs = new InMemoryFs(Object.fromEntries(paths), { maxTotalBytes: executionLimits.maxFileSystemBytes });
     this.bash = new Bash({
       fs: this.fs,
       cwd: WORK_DIR,
       commands: [...options.commands] as CommandNames,
+      ...(options.shell > 1 && { customCommands: [showHeldCommand] }),
       executionLimitProfile: 'hardened',
       executionLimits,
       sleep: async () => {},
@@ -72,14 +76,16 @@ export class Terminal implements VerifierShell {
       // the worker.
       defenseInDepth: false,
     });
-    this.merge = this.bash.transform('exec 2>&1').ast.statements;
+    if (options.shell === 1) {
+      const merge = this.bash.transform('exec 2>&1').ast.statements;
+      this.mergeStreams = (script) => ({ ...script, statements: [...merge, ...script.statements] });
+    } else this.mergeStreams = errorsOnTerminal;
     this.bash.registerTransformPlugin({
       name: 'merge-streams',
       transform: ({ ast }) => {
-        const prelude = this.prelude;
-        if (!prelude) return { ast };
-        this.prelude = undefined; // scripts inside the command (`sh`, `$(…)`) inherit the merged stream
-        return { ast: { ...ast, statements: [...prelude, ...ast.statements] } };
+        const change = this.change;
+        this.change = undefined; // scripts inside the command (`sh`) write where it does
+        return { ast: change ? change(ast) : ast };
       },
     });
   }
@@ -97,10 +103,10 @@ export class Terminal implements VerifierShell {
 
   private async execute(command: string): Promise<TerminalResult> {
     if (command.trim() === '') return { output: '', exitCode: 0, exited: false };
-    this.prelude = this.merge;
+    this.change = this.mergeStreams;
     try {
       const { stdout, stderr, exitCode, env } = await this.bash.exec(command, { cwd: this.cwd });
-      const all = stdout + stderr;
+      const all = stdout + (this.shell > 1 ? await takeHeld(this.fs) : '') + stderr;
       const output = all.length > MAX_OUTPUT ? `${all.slice(0, MAX_OUTPUT)}\n[cut]\n` : all;
       // Only a script that ran to its end reports `?`. What is left outside the merged stream says why it did not.
       const finished = '?' in env;
@@ -112,7 +118,7 @@ export class Terminal implements VerifierShell {
       // A bug of the shell, not of the command: it still must not end the run.
       return { output: `bash: ${errorParts(thrown).what}\n`, exitCode: 2, exited: false };
     } finally {
-      this.prelude = undefined;
+      this.change = undefined;
     }
   }
 

@@ -10,6 +10,7 @@ import { LabError } from '../core/errors';
 import { parseKernelPlan } from '../core/kernels';
 import type { IterationRecord } from '../core/metrics/records';
 import type { Checkpoint, RunHeader, Sink, TrainerStatus } from '../core/protocol/protocol';
+import { parseShellVersion } from '../core/shell-version';
 import { decode } from '../core/tokenizer/tokenizer';
 import type { Rollout } from '../core/trajectory/trajectory';
 import { rolloutLine } from '../core/trajectory/trajectory-jsonl';
@@ -213,6 +214,7 @@ function parseHeader(text: string, where: string): RunHeader {
     engine: textOf('engine'),
     build: textOf('build'),
     ...(raw.kernels !== undefined && { kernels: inside(() => parseKernelPlan(raw.kernels, 'kernels')) }),
+    ...(raw.shell !== undefined && { shell: inside(() => parseShellVersion(raw.shell, 'shell')) }),
   };
 }
 

@@ -36,8 +36,8 @@ export async function writeResult(
     ...(record.evalLong && { evalLong: record.evalLong }),
     ...(record.alarms.length > 0 && { alarms: record.alarms.map((a) => a.code) }),
   }));
-  const { preset, seed, config, adapter, kernels, build, createdAt } = header;
-  const provenance = { command, preset, seed, config: nonDefault(config), adapter, kernels, build, createdAt };
+  const { preset, seed, config, adapter, kernels, shell = 1, build, createdAt } = header;
+  const provenance = { command, preset, seed, config: nonDefault(config), adapter, kernels, shell, build, createdAt };
   const head = JSON.stringify({ version: 1, ...provenance, outcome }, rounded, 1).slice(0, -2);
   // One line an iteration: small, and readable in a diff.
   const lines = rows.map((row) => `  ${JSON.stringify(row, rounded)}`).join(',\n');

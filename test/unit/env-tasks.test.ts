@@ -27,7 +27,7 @@ function instanceOf(
 }
 
 const openTerminal = (instance: TaskInstance) =>
-  Terminal.open({ files: instance.files, commands: instance.commands, seed: 7, stream: instance.index });
+  Terminal.open({ files: instance.files, commands: instance.commands, seed: 7, stream: instance.index, shell: 2 });
 
 /** Runs the expert; `summarise` is called every `every` turns with the facts and its answer is all that is remembered. */
 async function runExpert(

@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 60_000 }); // seconds on an idle machine; other suit
 const open = (
   commands: string[] = ['cat', 'echo', 'mv', 'sed', 'sh'],
   files: Record<string, string> = { lamp: 'a b\n', leaf: 'c\n' },
-) => Terminal.open({ files, commands, seed: 1, stream: 2 });
+) => Terminal.open({ files, commands, seed: 1, stream: 2, shell: 2 });
 
 async function outputOf(...commands: string[]) {
   const terminal = await open();
@@ -157,6 +157,7 @@ describe('clock and dice', () => {
         commands: ['cat', 'echo', 'date'],
         seed: 1,
         stream,
+        shell: 2,
       });
       const outputs = [];
       for (const command of commands) outputs.push((await terminal.run(command)).output);
@@ -179,7 +180,7 @@ describe('clock and dice', () => {
 
   test('commands in flight at once do not mix them up', async () => {
     const run = (n: number) =>
-      Terminal.open({ files: {}, commands: ['echo'], seed: n, stream: 0 }).then((t) => t.run('echo $RANDOM'));
+      Terminal.open({ files: {}, commands: ['echo'], seed: n, stream: 0, shell: 2 }).then((t) => t.run('echo $RANDOM'));
     const together = await Promise.all([1, 2, 3].map(run));
     const apart = [await run(1), await run(2), await run(3)];
     expect(together).toEqual(apart);

@@ -132,6 +132,7 @@ describe('a run in a folder', () => {
     ['null', 'run.bad-header'],
     [JSON.stringify({ ...header, adapter: 3 }), 'run.bad-header'],
     [JSON.stringify({ ...header, seed: -1 }), 'run.bad-header'],
+    [JSON.stringify({ ...header, shell: 3 }), 'run.bad-header'],
     [JSON.stringify({ ...header, config: { windw: 3 } }), 'run.bad-header'],
   ])('config.json %s is one clear error', async (content, code) => {
     const sink = await saved();

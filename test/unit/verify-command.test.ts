@@ -8,10 +8,16 @@ import type { CellResult } from '../../src/core/experiment/experiment';
 import { sampleEvaluation, sampleExperiment, sampleResult } from './experiment-samples';
 import { jsonLines, labInProcess } from './lab-in-process';
 
-const here = vi.hoisted(() => ({ run: undefined as unknown as (cell: Cell) => CellResult }));
+const here = vi.hoisted(() => ({
+  run: undefined as unknown as (cell: Cell) => CellResult,
+  shells: [] as unknown[],
+}));
 vi.mock('../../src/headless/experiment/machine', () => ({
   openCellMachine: async () => ({
-    runner: () => ({ run: async (cell: Cell) => here.run(cell), dispose: () => {} }),
+    runner: ({ shell }: { shell?: number }) => {
+      here.shells.push(shell);
+      return { run: async (cell: Cell) => here.run(cell), dispose: () => {} };
+    },
     close: async () => {},
   }),
 }));
@@ -31,11 +37,11 @@ const resultOf = ({ setup, arm, seed, hash }: Cell, comp: number): CellResult =>
 });
 
 /** Results of two arms, written down. @param comp success of seeds 1 … */
-async function record(comp: readonly number[]): Promise<void> {
+async function record(comp: readonly number[], shell?: 2): Promise<void> {
   const experiment = { ...sampleExperiment, seeds: Math.max(3, comp.length) };
   const seeds = [1, comp.length] as const;
   const cells = await cellsOf(experiment, { seeds, setups: ['small'], arms: ['full', 'masked'] });
-  const results = cells.map((cell) => resultOf(cell, comp[cell.seed - 1]!));
+  const results = cells.map((cell) => ({ ...resultOf(cell, comp[cell.seed - 1]!), ...(shell && { shell }) }));
   writeFileSync(file, JSON.stringify({ version: 1, experiment, cells: results }));
 }
 
@@ -69,6 +75,16 @@ test.each([
   expect(last).toMatchObject({ done: true, cells, failed, undecided: 0 });
   expect(code).toBe(failed > 0 ? 1 : 0);
   expect(stderr.match(/evaluation\.comp\.success: the new \S+ is outside/g)?.length ?? 0).toBe(failed);
+});
+
+test.each([
+  ['nothing', undefined, 1],
+  ['version 2', 2 as const, 2],
+])('cells that record %s run with that version of the terminal', async (_, shell, used) => {
+  await record(recorded, shell);
+  here.shells = [];
+  await verify(0.51, '--arms 1');
+  expect(here.shells).toEqual([used]);
 });
 
 test('inside says which numbers were judged, and by which intervals', async () => {

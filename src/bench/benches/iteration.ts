@@ -7,6 +7,7 @@ import { parseConfig, type RunConfig } from '../../core/config/config';
 import { type TimeShares, timeShares } from '../../core/metrics/metrics';
 import type { IterationRecord } from '../../core/metrics/records';
 import type { RunHeader, Sink } from '../../core/protocol/protocol';
+import { currentShell } from '../../core/shell-version';
 import { createNodePool } from '../../env/pool-node';
 import type { GpuContext } from '../../gpu/device';
 import { createWebGpuEngine } from '../../model/webgpu/engine';
@@ -58,6 +59,7 @@ async function measure(
     adapter,
     engine: 'webgpu',
     build,
+    shell: currentShell,
   };
   const records: IterationRecord[] = [];
   const trainer = new Trainer(header, {

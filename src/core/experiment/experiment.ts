@@ -2,9 +2,11 @@
  * An experiment: arms × setups × seeds, and what comes out of one of them. Plain JSON; everything here travels in files,
  * links and messages.
  */
+
 import type { PartialConfig } from '../config/config';
 import type { KernelPlan } from '../kernels';
 import type { EvalSummary } from '../metrics/records';
+import type { ShellVersion } from '../shell-version';
 
 /**
  * How an evaluation treats the context: compaction off (one window), on as the arm does it, or off in twice the window; in
@@ -104,6 +106,8 @@ export interface CellResult {
   readonly adapter: string;
   /** Absent with engines that have none. */
   readonly kernels?: KernelPlan;
+  /** Version of the terminal; absent: 1. */
+  readonly shell?: ShellVersion;
   /** Version and commit. */
   readonly build: string;
   /** Of the parameters of the base it began from, 16 hexadecimal digits: `hash` does not cover what is in that file. */

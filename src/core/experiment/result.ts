@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { LabError } from '../errors';
 import { kernelPlanSchema } from '../kernels';
 import type { EvalSummary } from '../metrics/records';
+import { shellVersions } from '../shell-version';
 import { OUTCOME_DIGITS, requireConsistent } from './consistency';
 import type { CellResult, ExperimentResults } from './experiment';
 import { between, count, exactly, finite, kebab, list, parseWith, settings } from './parse';
@@ -49,6 +50,7 @@ const cellSchema = exactly({
   command: text(2000),
   adapter: text(500),
   kernels: v.exactOptional(kernelPlanSchema),
+  shell: v.exactOptional(v.picklist(shellVersions)),
   build: text(100),
   base: v.exactOptional(hexadecimal),
   createdAt: v.union([v.literal(''), v.pipe(v.string(), v.isoTimestamp())], 'an ISO 8601 time, or nothing'),

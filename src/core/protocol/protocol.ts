@@ -8,6 +8,7 @@ import type { LabErrorParts } from '../errors';
 import type { CellResult } from '../experiment/experiment';
 import type { KernelPlan, KernelReport } from '../kernels';
 import type { IterationRecord } from '../metrics/records';
+import type { ShellVersion } from '../shell-version';
 import type { Rollout } from '../trajectory/trajectory';
 import type { BenchProgress, BenchReport, BenchRequest } from './bench';
 
@@ -72,6 +73,8 @@ export interface RunHeader {
   readonly build: string;
   /** Kernels of engine `webgpu`. Absent with other engines, and in runs of earlier versions, which used the defaults. */
   readonly kernels?: KernelPlan;
+  /** Version of the terminal. Absent in runs of earlier builds, which had version 1. */
+  readonly shell?: ShellVersion;
 }
 
 /** A resumable point: both models, both optimisers, counters. */

@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { type TimeShares, timeShares } from '../../core/metrics/metrics';
 import type { EvalSummary, IterationRecord } from '../../core/metrics/records';
 import type { Progress, RunHeader, TrainerEvent } from '../../core/protocol/protocol';
+import { currentShell } from '../../core/shell-version';
 import { createNodePool } from '../../env/pool-node';
 import type { PolicyEngine } from '../../model/engine';
 import { build } from '../../run/session/build';
@@ -87,7 +88,7 @@ function commandLine(args: Arguments): string {
 
 /** What is known of a run before the device is opened. */
 interface Plan {
-  readonly description: Omit<RunHeader, 'adapter' | 'engine' | 'build' | 'kernels'>;
+  readonly description: Omit<RunHeader, 'adapter' | 'engine' | 'build' | 'kernels' | 'shell'>;
   /** The run that goes on. */
   readonly stored: Awaited<ReturnType<FileSink['loadRun']>>;
   readonly folder: FileSink | null;
@@ -187,7 +188,8 @@ const run: Command = {
         ? stored.header.kernels
         : await requestedPlan(args, request, machine, shape, config);
     if (stored && request === undefined) await requireStoredPlan(machine, shape, stored.header);
-    const header: RunHeader = stored?.header ?? { ...description, adapter, engine: machine.engine, build, kernels };
+    const made = { adapter, engine: machine.engine, build, kernels, shell: currentShell };
+    const header: RunHeader = stored?.header ?? { ...description, ...made };
     if (folder && !stored) await folder.saveHeader(header);
     const pool = await createNodePool({ workers: config.terminalWorkers });
     try {

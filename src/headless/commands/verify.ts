@@ -3,6 +3,7 @@ import { LabError } from '../../core/errors';
 import { type Cell, cellsOf } from '../../core/experiment/cells';
 import type { CellResult } from '../../core/experiment/experiment';
 import { resultName } from '../../core/experiment/result';
+import { currentShell } from '../../core/shell-version';
 import type { PolicyStore } from '../../run/cell-runner/cell-runner';
 import { build } from '../../run/session/build';
 import { defaultPlan } from '../../run/session/kernel-plan';
@@ -49,7 +50,7 @@ function memoryPolicies(): PolicyStore {
   };
 }
 
-/** Runs cells again, each with the kernels it was recorded with, where this adapter has them. */
+/** Runs cells again, each with the terminal and the kernels it was recorded with, these where this adapter has them. */
 class Again {
   private readonly policies = memoryPolicies();
   private readonly done = new Map<Cell, CellResult>();
@@ -66,14 +67,16 @@ class Again {
     const known = this.done.get(cell);
     if (known) return known;
     for (const needed of cell.dependsOn) if (!(await this.run(needed))) return null;
+    const before = this.recorded.get(cell.name);
     const runner = this.here.runner({
       policies: this.policies,
       command: ({ name }) => name,
+      shell: before ? (before.shell ?? 1) : currentShell,
       kernels: async (machine, shape, config) => {
-        const before = this.recorded.get(cell.name)?.kernels;
-        if (this.kernels !== undefined || !before || machine.context === null || machine.engine !== 'webgpu')
+        const kernels = before?.kernels;
+        if (this.kernels !== undefined || !kernels || machine.context === null || machine.engine !== 'webgpu')
           return requestedPlan(this.args, this.kernels, machine, shape, config);
-        return defaultPlan(machine.context, shape, config, before).catch(() => {
+        return defaultPlan(machine.context, shape, config, kernels).catch(() => {
           this.args.note(`${cell.name}: this adapter lacks kernels it was recorded with; others are used`);
           return requestedPlan(this.args, undefined, machine, shape, config);
         });

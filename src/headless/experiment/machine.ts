@@ -7,7 +7,7 @@ import { baseFromDisk, openMachine } from '../runtime';
 /** Device and terminals. */
 export interface CellMachine {
   /** A runner on them; whoever asks for it disposes it. */
-  runner(options: Pick<CellRunnerOptions, 'policies' | 'kernels' | 'command'>): CellRunner;
+  runner(options: Pick<CellRunnerOptions, 'policies' | 'kernels' | 'command' | 'shell'>): CellRunner;
   close(): Promise<void>;
 }
 

@@ -11,8 +11,10 @@ import { rounded } from '../../core/experiment/result';
 import type { KernelPlan } from '../../core/kernels';
 import type { Alarm, EvalSummary, IterationRecord } from '../../core/metrics/records';
 import type { RunHeader } from '../../core/protocol/protocol';
+import { currentShell, type ShellVersion } from '../../core/shell-version';
 import type { TerminalPool } from '../../env/pool';
 import { rememberingPool } from '../../env/remembering-pool';
+import { shellPool } from '../../env/shell-pool';
 import type { GpuContext } from '../../gpu/device';
 import type { PolicyEngine } from '../../model/engine';
 import type { ModelShape } from '../../model/parameters';
@@ -41,6 +43,8 @@ export interface CellRunnerOptions {
   readonly kernels: (machine: Machine, shape: ModelShape, config: RunConfig) => Promise<KernelPlan | undefined>;
   /** The command that runs this cell alone, stored with its result. */
   readonly command: (cell: Cell) => string;
+  /** Version of the terminal; absent: the current one. */
+  readonly shell?: ShellVersion;
 }
 
 /** How far a cell is. */
@@ -76,9 +80,11 @@ export class CellRunner {
 
   /** Arms meet the same tasks: what one has seen of a shell serves the others. */
   private readonly pool: TerminalPool;
+  private readonly shell: ShellVersion;
 
   constructor(private readonly options: CellRunnerOptions) {
-    this.pool = rememberingPool(options.pool);
+    this.shell = options.shell ?? currentShell;
+    this.pool = shellPool(rememberingPool(options.pool), this.shell);
   }
 
   /**
@@ -117,6 +123,8 @@ export class CellRunner {
       command: this.options.command(cell),
       adapter: machine.adapter,
       ...(kernels && { kernels }),
+      // Version 1 is recorded as before there were others: run again, such a cell has the same bytes.
+      ...(this.shell > 1 && { shell: this.shell }),
       build,
       base: await fingerprint(base.parameters),
       createdAt: new Date().toISOString(),
@@ -167,6 +175,7 @@ export class CellRunner {
       engine: kind,
       build,
       kernels,
+      shell: this.shell,
     };
     const trainer = new Trainer(header, {
       engine,

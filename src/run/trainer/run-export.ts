@@ -22,5 +22,6 @@ export function provenance(header: RunHeader, checkpoint: Checkpoint): Record<st
     iteration: String(checkpoint.iteration),
     adapter: header.adapter,
     build: header.build,
+    shell: String(header.shell ?? 1),
   };
 }

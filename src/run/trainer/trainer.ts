@@ -13,6 +13,7 @@ import type {
 } from '../../core/protocol/protocol';
 import type { Rollout } from '../../core/trajectory/trajectory';
 import type { TerminalPool } from '../../env/pool';
+import { shellPool } from '../../env/shell-pool';
 import type { ModelRole, PolicyEngine } from '../../model/engine';
 import { learn, trainingProgress } from '../learn/learn';
 import { rollOut } from '../rollout/rollout';
@@ -78,11 +79,10 @@ export class Trainer {
     deps: TrainerDependencies,
   ) {
     this.time = new TimeAccount(deps.now);
-    const { engine, pool } = deps;
     this.deps = {
       ...deps,
-      engine: metered(engine, this.time, 'gpu'),
-      pool: metered(pool, this.time, 'terminal'),
+      engine: metered(deps.engine, this.time, 'gpu'),
+      pool: metered(shellPool(deps.pool, header.shell ?? 1), this.time, 'terminal'),
       required: deps.required ?? new Map(),
     };
   }

@@ -17,6 +17,7 @@ import type {
   TrainerApi,
   TrainerEvent,
 } from '../../core/protocol/protocol';
+import { currentShell, parseShellVersion } from '../../core/shell-version';
 import { decode, VOCABULARY_SIZE } from '../../core/tokenizer/tokenizer';
 import type { Rollout } from '../../core/trajectory/trajectory';
 import { Turns } from '../../core/turns';
@@ -162,6 +163,7 @@ class TrainerService implements TrainerApi {
         engine: machine.engine,
         build,
         ...(kernels && { kernels }),
+        shell: currentShell,
       };
       // Before the run is listed: no other tab may take it for an interrupted one.
       await this.locked(header.runId, async (lock) => {
@@ -196,6 +198,7 @@ class TrainerService implements TrainerApi {
           ...stored.header,
           config: parseConfig(stored.header.config),
           ...(kernels && { kernels: parseKernelPlan(kernels, runId) }),
+          shell: parseShellVersion(stored.header.shell, runId),
         };
         await this.launch(header, await this.machine(header.config), stored.checkpoint, lock);
       });
