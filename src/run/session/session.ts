@@ -54,9 +54,12 @@ export interface Machine {
   readonly adapter: string;
 }
 
+/** Name of the device where there is no graphics adapter. */
+export const WEBASSEMBLY = 'WebAssembly (jax-js)';
+
 /** What runs a configuration's engine on a graphics device, or without one. */
 export function machineFor(context: GpuContext | null, wanted: EngineKind): Machine {
-  if (context === null) return { context, engine: 'jax', adapter: 'WebAssembly (jax-js)' };
+  if (context === null) return { context, engine: 'jax', adapter: WEBASSEMBLY };
   const adapter = adapterName(context.adapter);
   return { context, engine: wanted, adapter: wanted === 'jax' ? `${adapter} (jax-js)` : adapter };
 }

@@ -1,7 +1,7 @@
 /** The trainer in its own worker: owns the GPU, the terminals and the store; speaks TrainerApi over Comlink. */
 import '../../env/worker-errors';
 import * as Comlink from 'comlink';
-import { defaultConfig, parseConfig, parseSeed, type RunConfig } from '../../core/config/config';
+import { defaultConfig, parseConfig, parseSeed } from '../../core/config/config';
 import { LabError, type LabErrorParts } from '../../core/errors';
 import type { CellResult } from '../../core/experiment/experiment';
 import { type KernelReport, parseKernelPlan, parseKernelShape } from '../../core/kernels';
@@ -27,17 +27,15 @@ import { shapeOf } from '../presets/pretrain';
 import { build } from '../session/build';
 import { keptReports, type MeasureOptions, measuredChoice, planFor } from '../session/kernel-plan';
 import { writeModel } from '../session/model-file';
-import { loadBase, type Machine, machineFor } from '../session/session';
+import { loadBase, type Machine } from '../session/session';
 import { nothingSaved, provenance } from '../trainer/run-export';
 import { type ActiveRun, launch } from './active-run';
 import { fetchBase } from './base-file';
 import { CellDesk } from './cell-desk';
 import { benchRunning, Desk } from './desk';
 import { DeviceSlot } from './device-slot';
+import { machineForNew, machineForStored } from './machines';
 import { heldRuns, holdBench, holdRun, type Release, requireNoBench } from './run-lock';
-
-/** Errors of `acquireDevice` that say that there is none, and not that one failed. */
-const NO_ADAPTER: ReadonlySet<string> = new Set(['gpu.missing', 'gpu.no-adapter']);
 
 class TrainerService implements TrainerApi {
   private listener: (event: TrainerEvent) => void = () => {};
@@ -54,7 +52,7 @@ class TrainerService implements TrainerApi {
   private readonly desk = new Desk(() => benchRunning('another bench cell measures'));
   private readonly cells = new CellDesk({
     store: this.store,
-    context: (engine) => this.machine({ engine }).then(({ context }) => context),
+    context: (engine) => machineForNew(() => this.slot.get(), engine).then(({ context }) => context),
     measuring: () => this.measuring(),
     hold: () => this.hold(),
   });
@@ -149,7 +147,7 @@ class TrainerService implements TrainerApi {
       const seed = parseSeed(request.seed);
       await requireNoBench();
       await this.release();
-      const machine = await this.machine(config);
+      const machine = await machineForNew(() => this.slot.get(), config.engine);
       const { shape } = await loadBase(config, seed, fetchBase);
       const kernels = await planFor(machine, shape, config, await this.measuring());
       const createdAt = new Date().toISOString();
@@ -200,7 +198,7 @@ class TrainerService implements TrainerApi {
           ...(kernels && { kernels: parseKernelPlan(kernels, runId) }),
           shell: parseShellVersion(stored.header.shell, runId),
         };
-        await this.launch(header, await this.machine(header.config), stored.checkpoint, lock);
+        await this.launch(header, await machineForStored(() => this.slot.get(), header), stored.checkpoint, lock);
       });
     });
   }
@@ -253,16 +251,6 @@ class TrainerService implements TrainerApi {
         await lock();
       }
     });
-  }
-
-  /** What a run computes with: jax-js on WebAssembly where there is no graphics adapter. */
-  private async machine(config: Pick<RunConfig, 'engine'>): Promise<Machine> {
-    try {
-      return machineFor(await this.slot.get(), config.engine);
-    } catch (thrown) {
-      if (!(thrown instanceof LabError) || !NO_ADAPTER.has(thrown.parts.code)) throw thrown;
-      return machineFor(null, config.engine);
-    }
   }
 
   /** Whatever fails after that is a consequence: the run ends here. */
