@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import { benchCell } from './cells/bench';
 import { claimsCell } from './cells/claims';
 import { comparisonCell } from './cells/comparison';
+import { contentsCell } from './cells/contents';
 import { episodeCell } from './cells/episode';
 import { experimentCell } from './cells/experiment';
 import { proseCell } from './cells/prose';
@@ -13,6 +14,7 @@ import { proseCell } from './cells/prose';
 export type { BenchCell } from './cells/bench';
 export type { ClaimsCell } from './cells/claims';
 export type { ComparisonCell } from './cells/comparison';
+export type { ContentsCell } from './cells/contents';
 export type { EpisodeCell } from './cells/episode';
 export type { ExperimentCell } from './cells/experiment';
 export type { ProseCell } from './cells/prose';
@@ -24,6 +26,7 @@ export const cellTypes = {
   comparison: comparisonCell,
   claims: claimsCell,
   episode: episodeCell,
+  contents: contentsCell,
 } as const;
 
 export type CellKind = keyof typeof cellTypes;
@@ -39,6 +42,7 @@ export const cellSchema = v.variant('kind', [
   comparisonCell.schema,
   claimsCell.schema,
   episodeCell.schema,
+  contentsCell.schema,
 ]);
 
 /** A fresh cell of a kind. */

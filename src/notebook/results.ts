@@ -69,6 +69,7 @@ export const resultsDocument: NotebookDocument = {
   version: DOCUMENT_VERSION,
   title: 'What reproduces',
   cells: [
+    { kind: 'contents' },
     { kind: 'claims', results: ['paper-table', 'credit-and-lambda', 'factor-large', 'beyond-the-table'] },
     { kind: 'prose', markdown: tenLines },
     { kind: 'prose', markdown: reading },

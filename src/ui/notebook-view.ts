@@ -4,11 +4,13 @@ import { customElement, property, state } from 'lit/decorators.js';
 import { keyed } from 'lit/directives/keyed.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { type Cell, cellKinds } from '../notebook/cells';
+import { headingOf } from '../notebook/headings';
 import { limits } from '../notebook/limits';
 import { type CellFault, cellFault } from './cell-fault';
+import type { GoToCell } from './cells/contents';
 import type { TrainRequest } from './cells/episode';
 import type { LabExperiment } from './cells/experiment';
-import { cellViews } from './cells/registry';
+import { type CellContext, cellViews } from './cells/registry';
 import { type IconName, icon } from './icons';
 import { type DrawFault, LabElement } from './lab-element';
 import type { KeyedCell, NotebookModel } from './notebook-model';
@@ -60,6 +62,8 @@ export class LabNotebook extends LabElement {
       .insert .buttons { opacity: 0.001; transition: opacity 120ms; display: flex; flex-wrap: wrap; justify-content: center; gap: 0.2rem; }
       .insert:hover .buttons, .insert:focus-within .buttons, .insert.last .buttons { opacity: 1; }
       .insert:hover::before, .insert:hover::after, .insert:focus-within::before, .insert:focus-within::after, .insert.last::before, .insert.last::after { opacity: 1; }
+      /* A phone has no room for several lines of them between any two cells. */
+      @media (max-width: 40rem) { .insert:not(.last) .buttons { flex-wrap: nowrap; min-width: 0; overflow-x: auto; } .insert:not(.last) .small { flex: none; } }
       /* Without a pointer the places between cells show when tapped; the one at the end always does. */
       .undo { position: fixed; z-index: 20; left: 50%; bottom: 1.2rem; transform: translateX(-50%); background: var(--ink); color: var(--paper); border-radius: 8px; padding: 0.4rem 0.5rem 0.4rem 1rem; display: flex; gap: 0.8rem; align-items: center; font-size: 0.9rem; box-shadow: var(--shadow); max-width: calc(100vw - 2rem); }
       .undo button { all: unset; cursor: pointer; font-weight: 600; padding: 0.35rem 0.7rem; border-radius: 5px; text-decoration: underline; text-underline-offset: 3px; }
@@ -229,6 +233,7 @@ export class LabNotebook extends LabElement {
         this.faults.set(key, { cell, thrown: e.thrown });
         this.requestUpdate();
       }}
+      @go-to-cell=${(e: GoToCell) => void this.focusCell(e.detail)}
       @train=${(e: TrainRequest) => void this.train(index, e.detail.preset)}
     >
       <div class="tools">
@@ -249,6 +254,14 @@ export class LabNotebook extends LabElement {
     </section>`;
   }
 
+  private context(editing: boolean): CellContext {
+    const contents = this.model.items.flatMap(({ key, cell }) => {
+      const title = headingOf(cell);
+      return title === null ? [] : [{ key, title }];
+    });
+    return { services: this.services, session: this.session, editing, contents };
+  }
+
   /** The cell itself, or why it could not be drawn: one cell's fault is shown in that cell, and the others live on. */
   private content({ key, cell }: KeyedCell, index: number) {
     const view = cellViews[cell.kind];
@@ -257,7 +270,7 @@ export class LabNotebook extends LabElement {
     // What is edited is not drawn, and a changed cell deserves another try.
     if (known && (editing || known.cell !== cell)) this.faults.delete(key);
     try {
-      if (!this.faults.has(key)) return view.render(cell, { services: this.services, session: this.session, editing });
+      if (!this.faults.has(key)) return view.render(cell, this.context(editing));
     } catch (thrown) {
       this.faults.set(key, { cell, thrown });
     }

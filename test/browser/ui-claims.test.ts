@@ -4,6 +4,7 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { page } from 'vitest/browser';
 import type { LabClaims } from '../../src/ui/cells/claims';
 import '../../src/ui/cells/registry';
+import type { LabNotebook } from '../../src/ui/notebook-view';
 import { fakeResults } from './ui/fake-results';
 import { fakeFetch, find, findAll, mount, textOf, until } from './ui/mount';
 
@@ -82,4 +83,17 @@ test('a folded comparison builds its parts when it is unfolded', async () => {
   expect(find('lab-arm-table')).toBeUndefined();
   unfold('details');
   await until(() => find('lab-arm-table'));
+});
+
+test('the contents lead to their cells', async () => {
+  const { app } = await mount();
+  const notebook = await until(() => find('lab-notebook') as LabNotebook | undefined);
+  expect(app.isConnected).toBe(true);
+  notebook.model.insert(0, { kind: 'contents' });
+  expect(textOf(await until(() => find('lab-contents')))).toContain('No heading yet');
+  const key = notebook.model.insert(3, { kind: 'prose', markdown: '## The *end*' });
+  const entry = await until(() => findAll('button').find((button) => textOf(button) === 'The end'));
+  entry.click();
+  await until(() => notebook.shadowRoot?.activeElement?.id === `cell-${key}`);
+  expect((await axe.run(find('lab-contents')!)).violations).toEqual([]);
 });

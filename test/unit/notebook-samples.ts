@@ -45,6 +45,7 @@ const cellArbitrary: fc.Arbitrary<Cell> = fc.oneof(
     results: fc.stringMatching(/^[a-z][a-z0-9-]{0,39}$/),
     folded: fc.boolean(),
   }),
+  fc.record({ kind: fc.constant('contents' as const) }),
   fc.record({
     kind: fc.constant('claims' as const),
     results: fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9-]{0,39}$/), { minLength: 1, maxLength: 8 }),

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseResults } from '../../src/core/experiment/result';
 import { type ClaimResult, decideClaims } from '../../src/core/experiment/verdicts';
+import { headingOf } from '../../src/notebook/headings';
 import { resultsDocument, tenLines } from '../../src/notebook/results';
 
 type File = 'paper-table' | 'credit-and-lambda' | 'factor-large' | 'beyond-the-table';
@@ -92,7 +93,31 @@ describe('the ten lines', () => {
 });
 
 test('the figure shows the files that the notebook unfolds below, in that order', () => {
-  const [first] = resultsDocument.cells;
+  const first = resultsDocument.cells.find(({ kind }) => kind === 'claims');
   const unfolded = resultsDocument.cells.flatMap((cell) => (cell.kind === 'comparison' ? [cell.results] : []));
   expect(first).toEqual({ kind: 'claims', results: unfolded });
+});
+
+test('the contents list every part, and the figure', () => {
+  expect(resultsDocument.cells.flatMap((cell) => headingOf(cell) ?? [])).toEqual([
+    'Every claim in one figure',
+    'In ten lines',
+    'How to read it',
+    'The paper’s comparison',
+    'Where the cross-trajectory factor matters',
+    'The same factor, more seeds',
+    'What else one could do',
+  ]);
+});
+
+test.each([
+  ['# A *b* `c` $\\gamma$ [d](https://e.f) #', 'A b c \\gamma d'],
+  ['\n\n### Three', 'Three'],
+  ['#### Four', null],
+  ['Text\n## Later', null],
+  ['##', null],
+  ['## **', null],
+  [`# ${'x'.repeat(200)}`, 'x'.repeat(80)],
+])('the heading of %j is %j', (markdown, heading) => {
+  expect(headingOf({ kind: 'prose', markdown })).toBe(heading);
 });

@@ -15,6 +15,8 @@ import type { TrainerSession } from '../trainer-session';
 import './bench';
 import './claims';
 import './comparison';
+import type { ContentsEntry } from './contents';
+import './contents';
 import './episode';
 import './experiment';
 import './prose';
@@ -24,6 +26,8 @@ export interface CellContext {
   readonly services: LabServices;
   readonly session: TrainerSession;
   readonly editing: boolean;
+  /** Headings of the whole notebook, in order. */
+  readonly contents: readonly ContentsEntry[];
 }
 
 export interface CellView {
@@ -79,5 +83,12 @@ export const cellViews: Readonly<Record<CellKind, CellView>> = {
     editable: false,
     render: (cell, { services }) =>
       html`<lab-episode .cell=${cell as EpisodeCell} .services=${services}></lab-episode>`,
+  },
+  contents: {
+    label: 'Contents',
+    wide: true,
+    opens: true,
+    editable: false,
+    render: (_, { contents }) => html`<lab-contents .entries=${contents}></lab-contents>`,
   },
 };
