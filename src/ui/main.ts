@@ -27,8 +27,8 @@ if (app)
 
 // A newer version was put on the server while this page was open, and a part of this one is gone.
 addEventListener('vite:preloadError', (event) => {
-  event.preventDefault();
   const reason = String((event as Event & { payload?: Error }).payload?.message ?? 'preload');
+  // Not prevented: what asked for the part has to learn that it is not there.
   if (!reloadOnce(reason))
     app?.report({
       code: 'page.part-missing',

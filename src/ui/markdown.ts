@@ -8,6 +8,7 @@ import { boundedLex } from './bounded-lexer';
 import { formulaStyles } from './formula-styles';
 import { type Formula, formulaExtensions, formulaKey, formulaOptions, formulasIn } from './formulas';
 import { turn } from './lab-element';
+import { LazyPart } from './lazy-part';
 
 const SCHEMES = /^(?:https?:|mailto:|#|\.{0,2}\/)/i;
 /**
@@ -18,21 +19,33 @@ const ATTRIBUTES = /^(?:(?:https?|mailto):|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i;
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c] ?? c);
 
+/** HTML of formulas by key, drawn when the site was built; and the styles that every formula needs. */
+export const formulasPart = new LazyPart<ReadonlyMap<string, string>>('The formulas', async () => {
+  const [{ shippedFormulas }] = await Promise.all([import('virtual:shipped-formulas'), formulaStyles()]);
+  return new Map(Object.entries(shippedFormulas));
+});
+export const katexPart = new LazyPart('What draws these formulas', async () => (await import('katex')).default);
+
+let shipped: ReadonlyMap<string, string> | null = null;
 let katex: typeof import('katex').default | null = null;
-/** HTML of formulas by key, drawn when the site was built. */
-let shipped: ReadonlyMap<string, string> = new Map();
 
 /** Loads what these formulas need: for those of the notebooks that the page comes with, that is not KaTeX. */
 async function prepare(formulas: readonly Formula[]): Promise<void> {
-  const [{ shippedFormulas }] = await Promise.all([import('virtual:shipped-formulas'), formulaStyles()]);
-  shipped = new Map(Object.entries(shippedFormulas));
-  if (!formulas.every((formula) => shipped.has(formulaKey(formula)))) katex ??= (await import('katex')).default;
+  const map = await formulasPart.get();
+  if (map && !formulas.every((formula) => map.has(formulaKey(formula)))) katex = await katexPart.get();
+  shipped = map;
+}
+
+/** The part for want of which a formula of this content is shown as its source; null when all are drawn. */
+export function missingPart(content: DocumentFragment): LazyPart<unknown> | null {
+  if (!content.querySelector('code.formula')) return null;
+  return formulasPart.loaded ? katexPart : formulasPart;
 }
 
 const renderFormula = (formula: Formula): string =>
-  shipped.get(formulaKey(formula)) ??
-  katex?.renderToString(formula.text, formulaOptions(formula)) ??
-  `<code>${escapeHtml(formula.text)}</code>`;
+  shipped?.get(formulaKey(formula)) ??
+  (shipped && katex?.renderToString(formula.text, formulaOptions(formula))) ??
+  `<code class="formula">${escapeHtml(formula.text)}</code>`;
 
 const marked = new Marked({
   gfm: true,
@@ -55,14 +68,13 @@ const SLICE_MS = 10;
 
 /**
  * @param markdown untrusted text
- * @returns a fragment safe to insert
+ * @returns a fragment safe to insert; for want of a part (`missingPart`) a formula is its source
  * @throws LabError prose.too-deep
  */
 export async function renderMarkdown(markdown: string): Promise<DocumentFragment> {
   const tokens = boundedLex(markdown, marked.defaults);
   const formulas = formulasIn(tokens);
-  // A formula that cannot be drawn is shown as its source.
-  if (formulas.length > 0) await prepare(formulas).catch(() => {});
+  if (formulas.length > 0) await prepare(formulas);
   const fragment = document.createDocumentFragment();
   let began = performance.now();
   // Block by block: a page of formulas takes longer than the page may stand still.

@@ -16,6 +16,8 @@ import { copyText, download } from '../download';
 import '../error-panel';
 import { compact, duration, shortDate } from '../format';
 import { LabElement } from '../lab-element';
+import { LazyPart } from '../lazy-part';
+import '../part-fault';
 import { baseStyles } from '../styles';
 import type { TrainerSession } from '../trainer-session';
 
@@ -35,6 +37,8 @@ const MODELS: Readonly<Record<BenchModel, string>> = {
   quick: 'Model of the quick preset: width 32, 1 layer',
   d128: 'Larger model: width 128, 4 layers',
 };
+
+export const benchBarsPart = new LazyPart('The bars', () => import('../charts/bench-bars'));
 
 const digits = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });
 const range = ({ min, max }: Spread) => `${compact(min)}–${compact(max)}`;
@@ -111,14 +115,20 @@ export class LabBench extends LabElement {
     draw(this, () => void this.redraw(report, width));
   }
 
+  private readonly drawLate = () => {
+    this.drawn = null;
+    this.drawBars();
+  };
+
   private async redraw(report: BenchReport, width: number): Promise<void> {
-    const { drawBenchBars } = await import('../charts/bench-bars');
+    const part = await benchBarsPart.get();
+    if (!part) return;
     const rows = report.rows.filter(({ model }) => model === 'quick');
     const names = {
       engine: (name: string) => ENGINES[name as PeerName],
       task: (task: string) => SHORT_TASKS[task] ?? task,
     };
-    this.bars?.replaceChildren(drawBenchBars(rows, names, width));
+    this.bars?.replaceChildren(part.drawBenchBars(rows, names, width));
   }
 
   protected override render() {
@@ -182,7 +192,7 @@ export class LabBench extends LabElement {
           rows.filter((row) => row.model === model),
         ),
       )}
-      ${rows.length > 0 && !active ? html`<div class="bars"></div>` : nothing}
+      ${rows.length > 0 && !active ? html`<lab-part-fault .of=${benchBarsPart} @part-ready=${this.drawLate}></lab-part-fault><div class="bars"></div>` : nothing}
       ${
         rows.length > 0
           ? html`<p>Median of the measurements, and below it the smallest and largest; × says how many times as fast this page is.</p>`

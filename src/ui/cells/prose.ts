@@ -1,11 +1,13 @@
 /** A prose cell: rendered Markdown, or its source in a text area. */
-import { css, html, type PropertyValues } from 'lit';
-import { customElement, property, query } from 'lit/decorators.js';
+import { css, html, nothing, type PropertyValues } from 'lit';
+import { customElement, property, query, state } from 'lit/decorators.js';
 import type { ProseCell } from '../../notebook/cells';
 import { limits } from '../../notebook/limits';
 import { formulaStyles } from '../formula-styles';
 import { LabElement } from '../lab-element';
-import { renderMarkdown } from '../markdown';
+import type { LazyPart } from '../lazy-part';
+import { missingPart, renderMarkdown } from '../markdown';
+import '../part-fault';
 import { baseStyles } from '../styles';
 
 @customElement('lab-prose')
@@ -13,6 +15,8 @@ export class LabProse extends LabElement {
   @property({ attribute: false }) cell!: ProseCell;
   @property({ type: Boolean }) editing = false;
   @query('.prose') private prose!: HTMLElement | null;
+  /** What the formulas of this text want. */
+  @state() private missing: LazyPart<unknown> | null = null;
   private wanted = 0;
 
   static override styles = [
@@ -40,22 +44,27 @@ export class LabProse extends LabElement {
       .katex-display { overflow-x: auto; overflow-y: hidden; padding: 0.3em 0; margin: 1em 0; }
       wa-textarea::part(textarea) { font-family: var(--font-mono); font-size: 0.9rem; line-height: 1.55; }
       .hint { color: var(--ink-3); font-size: 0.8rem; margin: 0.4rem 0 0; font-family: var(--font-ui); }
+      lab-part-fault { margin-bottom: 0.8rem; }
       .placeholder { color: var(--ink-3); font-style: italic; }
     `,
   ];
 
   protected override updated(changed: PropertyValues<this>): void {
-    if (!this.editing && (changed.has('cell') || changed.has('editing')))
-      this.show().catch((thrown) => this.faulted(thrown));
+    if (!this.editing && (changed.has('cell') || changed.has('editing'))) this.draw();
     if (changed.has('editing') && this.editing)
       void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('wa-textarea')?.focus());
   }
+
+  private readonly draw = (): void => {
+    this.show().catch((thrown) => this.faulted(thrown));
+  };
 
   private async show(): Promise<void> {
     const turn = ++this.wanted;
     const content = await renderMarkdown(this.cell.markdown);
     if (turn !== this.wanted || !this.prose) return;
     if (content.querySelector('.katex')) await this.adoptFormulaStyles();
+    this.missing = missingPart(content);
     this.prose.replaceChildren(content);
     for (const math of this.prose.querySelectorAll<HTMLElement>('.katex-display, pre')) {
       // What can be scrolled must be reachable by keyboard.
@@ -74,7 +83,7 @@ export class LabProse extends LabElement {
     if (!this.editing)
       return this.cell.markdown.trim() === ''
         ? html`<div class="prose"></div><p class="placeholder prose-empty">An empty text. Press the pencil to write.</p>`
-        : html`<div class="prose"></div>`;
+        : html`${this.missing ? html`<lab-part-fault .of=${this.missing} @part-ready=${this.draw}></lab-part-fault>` : nothing}<div class="prose"></div>`;
     return html`
       <wa-textarea
         label="Text, in Markdown"

@@ -8,11 +8,14 @@ import type { IterationRecord } from '../../core/metrics/records';
 import { definitionStyles, definitionTip } from '../definition';
 import { ordinal } from '../format';
 import { LabElement } from '../lab-element';
+import { LazyPart } from '../lazy-part';
+import '../part-fault';
 import { type ChartSpec, formatValue, type SeriesSpec, valueAt } from './chart-specs';
 import type { Drawn } from './plot';
 import { SeenDrawing } from './seen-drawing';
 
 const HEIGHT = 132;
+export const plotPart = new LazyPart('The charts', () => import('./plot'));
 
 @customElement('lab-chart')
 export class LabChart extends LabElement {
@@ -38,6 +41,7 @@ export class LabChart extends LabElement {
       header { display: flex; align-items: baseline; gap: 0.35rem; min-height: 1.6rem; }
       h4 { font: 600 0.875rem/1.3 var(--font-ui); margin: 0; }
       .unit { color: var(--ink-3); font-size: 0.75rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+      lab-part-fault[failed] + .figure { display: none; }
       .figure { position: relative; border-radius: 4px; }
       .figure:focus-visible { outline: 2px solid var(--focus); outline-offset: 3px; }
       .drawing { height: ${HEIGHT}px; }
@@ -61,9 +65,9 @@ export class LabChart extends LabElement {
   }
 
   private async redraw(): Promise<void> {
-    const { drawChart } = await import('./plot');
-    if (!this.isConnected) return;
-    const drawn = drawChart(this.spec, this.records, this.iterations, this.seen.width, HEIGHT);
+    const plot = await plotPart.get();
+    if (!plot || !this.isConnected) return;
+    const drawn = plot.drawChart(this.spec, this.records, this.iterations, this.seen.width, HEIGHT);
     this.drawing.replaceChildren(drawn.svg);
     this.drawn = drawn;
   }
@@ -115,6 +119,7 @@ export class LabChart extends LabElement {
         <span class="unit">${this.spec.unit}</span>
         ${definitionTip(this.spec.title, this.spec.definition)}
       </header>
+      <lab-part-fault .of=${plotPart} @part-ready=${() => this.seen.request()}></lab-part-fault>
       <div
         class="figure"
         tabindex="0"

@@ -6,11 +6,14 @@ import { SeenDrawing } from '../charts/seen-drawing';
 import { definitionStyles, definitionTip } from '../definition';
 import { compact } from '../format';
 import { LabElement } from '../lab-element';
+import { LazyPart } from '../lazy-part';
+import '../part-fault';
 import { baseStyles } from '../styles';
 import { type Axes, type BandPoint, type Panel, panelWords, type Quantity, quantityText } from './curves';
 import { figureStyles } from './figure-styles';
 
 const HEIGHT = 150;
+export const seedCurvesPart = new LazyPart('The curves', () => import('../charts/seed-curves'));
 
 @customElement('lab-seed-panel')
 export class LabSeedPanel extends LabElement {
@@ -30,6 +33,7 @@ export class LabSeedPanel extends LabElement {
     css`
       :host { min-width: 0; }
       h4 { font: 600 0.875rem/1.3 var(--font-ui); margin: 0; display: flex; align-items: center; gap: 0.3rem; min-height: 1.6rem; }
+      lab-part-fault[failed] + .drawing { display: none; }
       .drawing { height: ${HEIGHT}px; }
       p { margin: 0.1rem 0 0; font-size: 0.78rem; color: var(--ink-2); font-variant-numeric: tabular-nums; }
       b { color: var(--ink); font-weight: 600; }
@@ -44,12 +48,12 @@ export class LabSeedPanel extends LabElement {
   }
 
   private async redraw(): Promise<void> {
-    if (this.isConnected) this.drawing.replaceChildren(await this.svg(this.seen.width));
+    if (this.isConnected && (await seedCurvesPart.get())) this.drawing.replaceChildren(await this.svg(this.seen.width));
   }
 
-  /** The drawing alone, also for files. @param width px */
+  /** The drawing alone, also for files. @param width px @throws LabError page.part-missing */
   async svg(width: number): Promise<Element> {
-    const { drawSeedCurves } = await import('../charts/seed-curves');
+    const { drawSeedCurves } = await seedCurvesPart.need();
     return drawSeedCurves(this.panel, this.reference, this.quantity, this.axes, width, HEIGHT);
   }
 
@@ -60,6 +64,7 @@ export class LabSeedPanel extends LabElement {
     const text = (value: number) => quantityText(quantity, value);
     return html`
       <h4>${panel.title}${definitionTip(panel.title, arm.isolates)}</h4>
+      <lab-part-fault .of=${seedCurvesPart} @part-ready=${() => this.seen.request()}></lab-part-fault>
       <div class="drawing" role="img" aria-label=${panelWords(panel, quantity)}></div>
       <p aria-hidden="true">
         ${

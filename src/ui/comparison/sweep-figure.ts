@@ -9,6 +9,8 @@ import type { SweepLine } from '../charts/sweep-curves';
 import { definitionStyles, definitionTip } from '../definition';
 import { compact, percent } from '../format';
 import { LabElement } from '../lab-element';
+import { LazyPart } from '../lazy-part';
+import '../part-fault';
 import { baseStyles } from '../styles';
 import type { Comparison } from './comparison';
 import { exportButtons } from './export-buttons';
@@ -21,6 +23,7 @@ const MOST_ARMS = 4;
 /** Width in files, px. */
 const FILE_WIDTH = 640;
 const MOST_WIDTH = 760;
+export const sweepCurvesPart = new LazyPart('The curve', () => import('../charts/sweep-curves'));
 
 @customElement('lab-sweep-figure')
 export class LabSweepFigure extends LabElement {
@@ -35,6 +38,7 @@ export class LabSweepFigure extends LabElement {
     figureStyles,
     css`
       wa-select { max-width: 16rem; margin-bottom: 0.8rem; }
+      lab-part-fault[failed] + .drawing { display: none; }
       .drawing { min-height: ${HEIGHT}px; max-width: ${MOST_WIDTH}px; }
       .note { margin: 0.6rem 0 0.4rem; }
     `,
@@ -62,11 +66,13 @@ export class LabSweepFigure extends LabElement {
 
   private async redraw(): Promise<void> {
     const sweep = sweepOf(this.comparison.experiment);
-    if (sweep && this.drawing) this.drawing.replaceChildren(await this.svg(sweep, this.seen.width));
+    if (!sweep || !(await sweepCurvesPart.get())) return;
+    this.drawing?.replaceChildren(await this.svg(sweep, this.seen.width));
   }
 
+  /** @throws LabError page.part-missing */
   private async svg(sweep: Sweep, width: number): Promise<Element> {
-    const { drawSweep } = await import('../charts/sweep-curves');
+    const { drawSweep } = await sweepCurvesPart.need();
     const values = sweep.steps.map(({ value }) => value);
     return drawSweep(values, this.lines(sweep), configTable[sweep.key].label, width, HEIGHT);
   }
@@ -105,6 +111,7 @@ export class LabSweepFigure extends LabElement {
       <wa-select size="s" label="Evaluation" .value=${this.mode} @change=${(e: Event) => {
         this.mode = evalModes.find((mode) => mode === (e.target as HTMLInputElement).value) ?? this.mode;
       }}>${evalModes.map((mode) => html`<wa-option value=${mode}>${modeTitles[mode].short}</wa-option>`)}</wa-select>
+      <lab-part-fault .of=${sweepCurvesPart} @part-ready=${() => this.seen.request()}></lab-part-fault>
       <div class="drawing" role="img" aria-label=${`${this.heading(sweep)}, ${modeTitles[this.mode].short}. ${this.words(sweep)}`}></div>
       <p class="note">${this.caption()}</p>
       ${exportButtons(`${id}-${sweep.key}-${this.mode}`, async () => ({

@@ -4,6 +4,8 @@ import xtermCss from '@xterm/xterm/css/xterm.css?inline';
 import { css, html, unsafeCSS } from 'lit';
 import { customElement, query } from 'lit/decorators.js';
 import { LabElement } from '../lab-element';
+import { LazyPart } from '../lazy-part';
+import '../part-fault';
 import { onTheme } from '../theme';
 import { sanitise } from './sanitise';
 import { readable } from './watch-model';
@@ -15,6 +17,8 @@ const SCROLLBACK = 400;
 const MAX_WAITING = (ROWS + SCROLLBACK) * 160;
 /** How far below the view loading begins, so that a reader who scrolls on finds the terminal there. */
 const NEAR = '200px';
+
+export const xtermPart = new LazyPart('The terminal', () => import('@xterm/xterm'));
 
 /** Terminal styles of the kinds: palette entries, so that a change of theme recolours what is on screen already. */
 const SGR: Readonly<Record<string, string>> = {
@@ -52,6 +56,8 @@ export class LabTerminal extends LabElement {
     unsafeCSS(xtermCss),
     css`
       :host { display: block; }
+      lab-part-fault { position: relative; z-index: 1; padding: 0.6rem 0.75rem; border-radius: 6px; background: var(--sunken); }
+      lab-part-fault[failed] + .host { display: none; }
       .host { height: ${ROWS * 18}px; padding: 0.6rem 0.75rem; border-radius: 6px; background: var(--sunken); box-shadow: inset 0 0 0 1px var(--line); overflow: hidden; }
       .xterm .xterm-viewport { background: transparent !important; }
     `,
@@ -59,7 +65,8 @@ export class LabTerminal extends LabElement {
 
   protected override render() {
     // The transcript beside it carries the same text for assistive technology.
-    return html`<div class="host" aria-hidden="true"></div>`;
+    return html`<lab-part-fault .of=${xtermPart} @part-ready=${() => void this.open()}></lab-part-fault>
+      <div class="host" aria-hidden="true"></div>`;
   }
 
   protected override firstUpdated(): void {
@@ -73,9 +80,9 @@ export class LabTerminal extends LabElement {
   }
 
   private async open(): Promise<void> {
-    const { Terminal: Xterm } = await import('@xterm/xterm');
-    if (!this.isConnected || this.terminal) return;
-    this.terminal = new Xterm({
+    const xterm = await xtermPart.get();
+    if (!xterm || !this.isConnected || this.terminal) return;
+    this.terminal = new xterm.Terminal({
       rows: ROWS,
       cols: 60,
       fontSize: FONT_SIZE,
