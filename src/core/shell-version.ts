@@ -2,7 +2,8 @@
 import { LabError } from './errors';
 
 /**
- * 1: errors flow into the pipe or the substitution in which they arise; also of runs that say nothing.
+ * 1: errors flow into the pipe or the substitution in which they arise, and `sh` shows them last; also of
+ *    runs that say nothing.
  * 2: errors reach the terminal, as in bash after `exec 2>&1`.
  */
 export const shellVersions = [1, 2] as const;

@@ -16,6 +16,7 @@ type Word = Extract<Redirection['target'], { type: 'Word' }>;
 const heldErrors = '/dev/.held-errors';
 const heldOutput = '/dev/.held-output';
 const showHeld = '.show-held';
+const nextScript = '.next-script';
 
 type Files = Pick<CommandContext['fs'], 'exists' | 'readFile' | 'rm'>;
 
@@ -37,6 +38,19 @@ export const showHeldCommand: CustomCommand = {
   execute: async ([status], { fs }) => ({ stdout: await takeHeld(fs), stderr: '', exitCode: Number(status) }),
 };
 
+/**
+ * Says whether the next script that `sh` runs writes to the terminal, and leaves `$?`, its first argument, as it was.
+ * @param tell called when it says so
+ */
+export const nextScriptCommand = (tell: (onTerminal: boolean) => void): CustomCommand => ({
+  name: nextScript,
+  trusted: true,
+  execute: async ([status, on]) => {
+    tell(on === 'on');
+    return { stdout: '', stderr: '', exitCode: Number(status) };
+  },
+});
+
 const word = (value: string): Word => ({ type: 'Word', parts: [{ type: 'Literal', value }] });
 const redirection = (fd: number, operator: Redirection['operator'], target: string): Redirection => ({
   type: 'Redirection',
@@ -54,13 +68,19 @@ const statement = (command: Command): Statement => ({
   operators: [],
   background: false,
 });
-const show: Statement = statement({
-  type: 'SimpleCommand',
-  assignments: [],
-  name: word(showHeld),
-  args: [{ type: 'Word', parts: [{ type: 'ParameterExpansion', parameter: '?', operation: null }] }],
-  redirections: [],
-});
+/** One of the commands above, which keep `$?`. */
+const own = (name: string, ...args: string[]): Statement =>
+  statement({
+    type: 'SimpleCommand',
+    assignments: [],
+    name: word(name),
+    args: [
+      { type: 'Word', parts: [{ type: 'ParameterExpansion', parameter: '?', operation: null }] },
+      ...args.map(word),
+    ],
+    redirections: [],
+  });
+const show = own(showHeld);
 const group = (body: Statement[], redirections: Redirection[] = []): Command => ({ type: 'Group', body, redirections });
 
 /** In front of the command's own redirections, which may overrule it. */
@@ -76,8 +96,10 @@ function contains(node: unknown, found: (node: { readonly type?: unknown }) => b
 }
 const substitutes = (node: unknown): boolean =>
   contains(node, ({ type }) => type === 'CommandSubstitution' || type === 'ArithCommandSubst');
+const named = (name: unknown, names: readonly unknown[]): boolean =>
+  contains(name, (part) => 'value' in part && names.includes(part.value));
 const isExec = (node: { readonly type?: unknown; readonly name?: unknown }): boolean =>
-  node.type === 'SimpleCommand' && contains(node.name, (part) => 'value' in part && part.value === 'exec');
+  node.type === 'SimpleCommand' && named(node.name, ['exec']);
 
 /** just-bash drops the errors of expansions where a redirection of the command itself takes them. */
 const namesProgram = (command: Command): boolean => command.type === 'SimpleCommand' && command.name !== null;
@@ -96,9 +118,17 @@ const shown = (command: Command, expanded: unknown): Command => {
 const onlyReads = ({ redirections }: Command): boolean =>
   redirections.every(({ operator }) => operator.startsWith('<') && operator !== '<>');
 
+/** A script whose output and errors both go where the command's do. A substitution might run another before it. */
+const runsScript = (command: Extract<Command, { type: 'SimpleCommand' }>): boolean =>
+  named(command.name, ['sh', 'bash']) && onlyReads(command) && !substitutes(command);
+
 function onTerminal(command: Command): Command {
   if (command.type === 'FunctionDef') return command; // runs where it is called
-  if (command.type === 'SimpleCommand') return shown(command, command);
+  if (command.type === 'SimpleCommand') {
+    if (!runsScript(command)) return shown(command, command);
+    const run = statement(withFirst(command, errorsToOutput));
+    return group([own(nextScript, 'on'), run, own(nextScript, 'off')]);
+  }
   if (!onlyReads(command)) return withFirst(command, errorsToOutput);
   switch (command.type) {
     case 'If':

@@ -9,7 +9,7 @@ import { errorParts } from '../core/errors';
 import type { ShellVersion } from '../core/shell-version';
 import { executionLimits, limitOf, type TerminalLimit } from './shell-limits';
 import type { VerifierShell } from './task';
-import { errorsOnTerminal, type Script, showHeldCommand, takeHeld } from './terminal-streams';
+import { errorsOnTerminal, nextScriptCommand, type Script, showHeldCommand, takeHeld } from './terminal-streams';
 import { withVirtualGlobals } from './virtual-globals';
 import { returnPerformanceNow } from './virtual-performance';
 
@@ -22,7 +22,7 @@ export const WORK_DIR = '/work';
 const MAX_OUTPUT = 16_384;
 
 export interface TerminalResult {
-  /** stdout and stderr in the order in which a terminal shows them (an inner `sh` shows its errors last). */
+  /** stdout and stderr in the order in which a terminal shows them (in version 1, an inner `sh` shows its errors last). */
   readonly output: string;
   readonly exitCode: number;
   /** The command asked the shell to exit. */
@@ -64,11 +64,14 @@ export class Terminal implements VerifierShell {
     this.shell = options.shell;
     const paths = Object.entries(options.files).map(([name, content]) => [`${WORK_DIR}/${name}`, content] as const);
     this.fs = new InMemoryFs(Object.fromEntries(paths), { maxTotalBytes: executionLimits.maxFileSystemBytes });
+    const tell = (onTerminal: boolean) => {
+      this.change = onTerminal ? errorsOnTerminal : undefined;
+    };
     this.bash = new Bash({
       fs: this.fs,
       cwd: WORK_DIR,
       commands: [...options.commands] as CommandNames,
-      ...(options.shell > 1 && { customCommands: [showHeldCommand] }),
+      ...(options.shell > 1 && { customCommands: [showHeldCommand, nextScriptCommand(tell)] }),
       executionLimitProfile: 'hardened',
       executionLimits,
       sleep: async () => {},
@@ -84,7 +87,7 @@ export class Terminal implements VerifierShell {
       name: 'merge-streams',
       transform: ({ ast }) => {
         const change = this.change;
-        this.change = undefined; // scripts inside the command (`sh`) write where it does
+        this.change = undefined; // not of scripts inside the command (`sh`), unless it says so
         return { ast: change ? change(ast) : ast };
       },
     });
