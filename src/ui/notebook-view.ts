@@ -40,6 +40,8 @@ export class LabNotebook extends LabElement {
       .title.opening h1 { font-size: clamp(1.6rem, 1.2rem + 1.6vw, 2.2rem); }
       .title.opening + .insert { min-height: 0; height: 0; position: relative; z-index: 1; }
       h1 { font-family: var(--font-prose); font-weight: 600; font-size: clamp(1.9rem, 1.3rem + 2.6vw, 3rem); line-height: 1.12; letter-spacing: -0.02em; margin: 0; text-wrap: balance; overflow-wrap: anywhere; }
+      /* Its tools lie over the end of the first line, where a pointer brings them out, and take no room before. */
+      @media (hover: hover) { .title.opening + .insert + .cell > .tools { position: absolute; right: 0; background: var(--paper); } }
       .title wa-input { flex: 1; }
       .title wa-button { opacity: 0; transition: opacity 120ms; }
       .title:hover wa-button, .title:focus-within wa-button { opacity: 1; }

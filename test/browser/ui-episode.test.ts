@@ -3,6 +3,7 @@ import axe from 'axe-core';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { EpisodeCell } from '../../src/notebook/cells';
 import type { LabEpisode } from '../../src/ui/cells/episode';
+import { TrainerSession } from '../../src/ui/trainer-session';
 import { click, fakeEpisodes, find, findAll, mount, textOf, until } from './ui/mount';
 
 afterEach(() => {
@@ -13,9 +14,10 @@ afterEach(() => {
 const cell: EpisodeCell = { kind: 'episode', recording: '' };
 
 async function mountEpisode(fetchEpisodes = fakeEpisodes): Promise<LabEpisode> {
-  const { app } = await mount();
+  const { app, trainer } = await mount();
   const element = document.createElement('lab-episode') as LabEpisode;
   element.services = { ...app.services!, fetchEpisodes };
+  element.session = new TrainerSession(() => trainer);
   element.cell = cell;
   document.body.prepend(element);
   element.scrollIntoView();

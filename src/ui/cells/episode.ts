@@ -12,6 +12,7 @@ import '../error-panel';
 import { LabElement } from '../lab-element';
 import type { LabServices } from '../services';
 import { baseStyles } from '../styles';
+import type { TrainerSession } from '../trainer-session';
 import { sanitise } from '../watch/sanitise';
 
 /** Text whose words in backticks are code. */
@@ -25,6 +26,7 @@ export type TrainRequest = CustomEvent<{ readonly preset: string }>;
 export class LabEpisode extends LabElement {
   @property({ attribute: false }) cell!: EpisodeCell;
   @property({ attribute: false }) services!: LabServices;
+  @property({ attribute: false }) session!: TrainerSession;
   @state() private entries: readonly IndexEntry[] = [];
   @state() private chosen: IndexEntry | null = null;
   @state() private recording: Recording | null = null;
@@ -43,13 +45,13 @@ export class LabEpisode extends LabElement {
     baseStyles,
     css`
       :host { display: block; min-height: 24rem; }
-      .sentence { font: 1.05rem/1.45 var(--font-prose); margin: 0 0 0.6rem; max-width: 56rem; text-wrap: pretty; }
-      .tasks { gap: 0.35rem; margin: 0.8rem 0 0; font-size: 0.8rem; color: var(--ink-2); }
+      .sentence { font: 1.05rem/1.45 var(--font-prose); margin: 0.5rem 0 0.6rem; max-width: 56rem; text-wrap: pretty; }
+      .tasks { gap: 0.35rem; font-size: 0.8rem; color: var(--ink-2); }
       .tasks button { all: unset; box-sizing: border-box; cursor: pointer; min-height: 28px; display: inline-flex; align-items: center; padding: 0.1rem 0.7rem; border: 1px solid var(--line-strong); border-radius: 5px; color: var(--ink); }
       .tasks button[aria-pressed='true'] { background: var(--ink); color: var(--paper); border-color: var(--ink); }
       .tasks button:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
       @media (max-width: 620px) { .sentence { font-size: 0.95rem; } }
-      .about { margin: 0.35rem 0 0; font-size: 0.85rem; line-height: 1.45; color: var(--ink-2); max-width: 62rem; }
+      .about { margin: 0.6rem 0 0; font-size: 0.85rem; line-height: 1.45; color: var(--ink-2); max-width: 62rem; }
       .train { margin-top: 0.7rem; gap: 0.4rem 1.2rem; }
       details { font-size: 0.8rem; color: var(--ink-2); flex: 1 1 14rem; min-width: 0; }
       details p { margin: 0.2rem 0 0; overflow-wrap: anywhere; line-height: 1.5; }
@@ -58,12 +60,16 @@ export class LabEpisode extends LabElement {
     `,
   ];
 
+  private readonly onSession = () => this.requestUpdate();
+
   override connectedCallback(): void {
     super.connectedCallback();
+    this.session.addEventListener('change', this.onSession);
     if (!this.recording) this.sight.observe(this);
   }
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.session.removeEventListener('change', this.onSession);
     this.sight.disconnect();
   }
   protected override willUpdate(changed: PropertyValues<this>): void {
@@ -121,12 +127,11 @@ export class LabEpisode extends LabElement {
     if (!recording) return html`<p role="status" class="quiet">Loading the recorded episodes …</p>`;
     return html`
       <p class="sentence">${this.sentence(recording)}</p>
-      <lab-episode-pair .recording=${recording}></lab-episode-pair>
-      ${this.tasks()}
+      <lab-episode-pair .recording=${recording}>${this.tasks()}</lab-episode-pair>
       ${recording.task.about ? html`<p class="about">${codeSpans(recording.task.about)}</p>` : nothing}
       <div class="row train">
         <wa-button variant="brand" data-train @click=${() => this.train(recording)}>
-          <wa-icon slot="start" name="play"></wa-icon>Train it on your own GPU
+          <wa-icon slot="start" name="play"></wa-icon>${this.session.device?.available === false ? 'Train it here, on the processor' : 'Train it on your own GPU'}
         </wa-button>
         ${recordedLine(recording)}
       </div>

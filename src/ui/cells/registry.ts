@@ -81,8 +81,8 @@ export const cellViews: Readonly<Record<CellKind, CellView>> = {
     wide: true,
     opens: true,
     editable: false,
-    render: (cell, { services }) =>
-      html`<lab-episode .cell=${cell as EpisodeCell} .services=${services}></lab-episode>`,
+    render: (cell, { services, session }) =>
+      html`<lab-episode .cell=${cell as EpisodeCell} .services=${services} .session=${session}></lab-episode>`,
   },
   contents: {
     label: 'Contents',

@@ -39,7 +39,8 @@ export class LabEpisodePair extends LabElement {
       :host { display: block; }
       .pair { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0.8rem clamp(1rem, 2.5vw, 2rem); }
       .controls { gap: 0.4rem; margin-top: 0.6rem; }
-      .where { font-size: 0.8rem; color: var(--ink-2); margin-left: 0.4rem; }
+      .where { font-size: 0.8rem; color: var(--ink-2); margin: 0 0.6rem 0 0.4rem; }
+      ::slotted(*) { margin-left: auto; }
       @media (max-width: 620px) {
         .pair { grid-template-columns: minmax(0, 1fr); }
         .pair { --terminal-height: 7.5rem; --card-height: 5.6rem; }
