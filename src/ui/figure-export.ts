@@ -60,13 +60,17 @@ const sizeOf = (svg: Element): readonly [number, number] => [
 export function composeSvg(title: string, note: string, drawings: readonly Drawing[], columns: number): string {
   const sizes = drawings.map(({ svg }) => sizeOf(svg));
   const width = Math.max(...sizes.map(([w]) => w));
-  const height = Math.max(...sizes.map(([, h]) => h)) + TITLE;
-  const rows = Math.ceil(drawings.length / columns);
+  // A row is as high as its tallest drawing.
+  const heights = Array.from({ length: Math.ceil(drawings.length / columns) }, (_, row) => {
+    const inRow = sizes.slice(row * columns, (row + 1) * columns).map(([, h]) => h);
+    return Math.max(...inRow) + TITLE + GAP;
+  });
+  const above = (row: number) => heights.slice(0, row).reduce((sum, height) => sum + height, 0);
   const across = Math.min(columns, drawings.length);
   const fullWidth = across * (width + GAP) + GAP;
   const lines = wrapped(note, (fullWidth - 2 * GAP) / NOTE_CHARACTER);
   const head = GAP + TITLE + lines.length * NOTE_LINE + GAP / 2;
-  const total = [fullWidth, head + rows * (height + GAP) + GAP] as const;
+  const total = [fullWidth, head + above(heights.length) + GAP] as const;
   const figure = create('svg', {
     xmlns: NS,
     width: total[0],
@@ -84,7 +88,7 @@ export function composeSvg(title: string, note: string, drawings: readonly Drawi
   );
   for (const [i, drawing] of drawings.entries()) {
     const x = GAP + (i % columns) * (width + GAP);
-    const y = head + Math.floor(i / columns) * (height + GAP);
+    const y = head + above(Math.floor(i / columns));
     const copy = drawing.svg.cloneNode(true) as Element;
     copy.setAttribute('x', String(x));
     copy.setAttribute('y', String(y + TITLE));

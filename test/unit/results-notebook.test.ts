@@ -1,7 +1,9 @@
 /** The first page of the notebook of results says what the files of results say: every number of its ten lines, in order. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseResults } from '../../src/core/experiment/result';
+import { kindOf, verdictText } from '../../src/core/experiment/verdict-words';
 import { type ClaimResult, decideClaims } from '../../src/core/experiment/verdicts';
 import { headingOf } from '../../src/notebook/headings';
 import { resultsDocument, tenLines } from '../../src/notebook/results';
@@ -9,12 +11,15 @@ import { resultsDocument, tenLines } from '../../src/notebook/results';
 type File = 'paper-table' | 'credit-and-lambda' | 'factor-large' | 'beyond-the-table';
 
 const decided = new Map<string, ClaimResult[]>();
-function claim(file: File, id: string, setup: string): ClaimResult {
+function decisions(file: string): ClaimResult[] {
   const all =
     decided.get(file) ??
     decideClaims(parseResults(JSON.parse(readFileSync(`public/results/${file}.json`, 'utf8')), file));
   decided.set(file, all);
-  const one = all.find((result) => result.claim.id === id && result.setup === setup);
+  return all;
+}
+function claim(file: File, id: string, setup: string): ClaimResult {
+  const one = decisions(file).find((result) => result.claim.id === id && result.setup === setup);
   if (!one) throw new Error(`${file} has no claim ${id} in ${setup}`);
   return one;
 }
@@ -120,4 +125,33 @@ test.each([
   [`# ${'x'.repeat(200)}`, 'x'.repeat(80)],
 ])('the heading of %j is %j', (markdown, heading) => {
   expect(headingOf({ kind: 'prose', markdown })).toBe(heading);
+});
+
+describe('docs/results.md', () => {
+  const page = readFileSync('docs/results.md', 'utf8');
+
+  test('says the same ten lines', () => {
+    expect(page.split('\n').filter((line) => /^\d+\. /.test(line))).toEqual(lines);
+  });
+
+  test('leads to files that exist, from there and from each of its parts', () => {
+    const parts = readdirSync('docs/results').filter((name) => name.endsWith('.md'));
+    for (const path of ['docs/results.md', ...parts.map((name) => `docs/results/${name}`)])
+      for (const [, to] of readFileSync(path, 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g))
+        expect(existsSync(join(dirname(path), to!)), `${path} → ${to}`).toBe(true);
+    for (const name of parts) expect(page).toContain(`](results/${name})`);
+  });
+
+  test('shows a figure with the verdicts of the files, row by row', () => {
+    const svg = readFileSync('docs/results/claims.svg', 'utf8');
+    const drawn = [...svg.matchAll(/>((?:not )?reproduced|undecided)(?: \(([a-z ,]+)\))?</g)].map(
+      ([, verdict, detail]) => verdict + (detail ? ` (${detail})` : ''),
+    );
+    const rows = resultsDocument.cells.flatMap((cell) => (cell.kind === 'comparison' ? decisions(cell.results) : []));
+    const inPoints = (one: ClaimResult) => ['comp', 'single', 'long'].includes(one.claim.left.outcome);
+    const paper = rows.filter((one) => kindOf(one.claim) === 'paper');
+    // Axis by axis: points first, then the others in the order of the file.
+    const ordered = [...paper.filter(inPoints), ...paper.filter((one) => !inPoints(one))];
+    expect(drawn).toEqual(ordered.map(verdictText));
+  });
 });
