@@ -19,6 +19,7 @@ export default defineConfig({
   worker: { format: 'es' },
   build: {
     outDir: 'dist',
+    manifest: true, // test/e2e/weight.test.ts reads what loads what
     target: 'es2022',
     modulePreload: { polyfill: false },
     // The large chunks (just-bash, tfjs, Plot, xterm) are loaded lazily; sizes are reported by the build.

@@ -9,6 +9,7 @@ import type { RunSummary } from '../core/protocol/protocol';
 import './device-panel';
 import './error-panel';
 import { cellConfig, presetConfig, sameConfig } from './experiment-parameters';
+import { onFirstSign } from './first-sign';
 import { Library } from './library';
 import './library-drawer';
 import type { LabLibrary } from './library-drawer';
@@ -24,6 +25,8 @@ import { chooseTheme, type ThemeChoice, themeChoice } from './theme';
 import { TrainerSession } from './trainer-session';
 import './webgpu-help';
 
+/** After this long without a sign of a visitor the trainer is started all the same: the page may be on a projector. */
+const QUIET_MS = 3000;
 const NEXT_THEME: Readonly<Record<ThemeChoice, ThemeChoice>> = { auto: 'light', light: 'dark', dark: 'auto' };
 const THEME_ICON: Readonly<Record<ThemeChoice, string>> = { auto: 'auto', light: 'sun', dark: 'moon' };
 
@@ -40,6 +43,7 @@ export class LabApp extends LabElement {
   private library: Library | null = null;
   private session: TrainerSession | null = null;
   private endAddress: (() => void) | null = null;
+  private endWaiting: (() => void) | null = null;
   private readonly refresh = () => this.requestUpdate();
   private readonly onNotice = (event: Event) => {
     const { detail } = event as CustomEvent<LabErrorParts>;
@@ -85,7 +89,10 @@ export class LabApp extends LabElement {
     this.library.addEventListener('change', this.refresh);
     this.session.addEventListener('notice', this.onNotice);
     this.library.addEventListener('notice', this.onNotice);
-    void this.library.start().then(() => this.connectWhenIdle());
+    // The trainer's worker is not needed to read, and it is a quarter of what a first visit would load.
+    void this.library.start().then(() => {
+      if (this.isConnected) this.endWaiting = onFirstSign(() => void this.session?.connect(), QUIET_MS);
+    });
   }
 
   override connectedCallback(): void {
@@ -97,6 +104,7 @@ export class LabApp extends LabElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.endAddress?.();
+    this.endWaiting?.();
     removeEventListener('pagehide', this.leave);
     document.removeEventListener('visibilitychange', this.leave);
   }
@@ -104,13 +112,6 @@ export class LabApp extends LabElement {
   /** Shows an error that belongs to no cell. */
   report(error: LabErrorParts): void {
     this.reported = error;
-  }
-
-  /** The trainer worker and the graphics adapter are asked for when the page is painted and quiet. */
-  private connectWhenIdle(): void {
-    const connect = () => void this.session?.connect();
-    if ('requestIdleCallback' in globalThis) requestIdleCallback(connect, { timeout: 2000 });
-    else setTimeout(connect, 300);
   }
 
   private showRun({ run, resume }: { run: RunSummary; resume: boolean }): void {

@@ -22,6 +22,8 @@ export interface PageOptions {
   readonly hash?: string;
   /** false: a browser in which WebGPU has no adapter. */
   readonly webgpu?: boolean;
+  /** Done to the page before it goes to the site. */
+  readonly before?: (page: Page) => Promise<void>;
 }
 
 export interface LabPage {
@@ -72,6 +74,7 @@ export async function launchPage(options: PageOptions = {}): Promise<LabPage> {
   const site = inject('siteUrl');
   const problems = collectProblems(page, new URL(site).origin);
   const url = site + (options.hash ?? '');
+  await options.before?.(page);
   await page.goto(url);
   return {
     page,
