@@ -5,6 +5,7 @@
 import DOMPurify from 'dompurify';
 import { Marked, type Tokens } from 'marked';
 import { boundedLex } from './bounded-lexer';
+import { depthFault } from './formula-depth';
 import { formulaStyles } from './formula-styles';
 import { type Formula, formulaExtensions, formulaKey, formulaOptions, formulasIn } from './formulas';
 import { turn } from './lab-element';
@@ -42,10 +43,25 @@ export function missingPart(content: DocumentFragment): LazyPart<unknown> | null
   return formulasPart.loaded ? katexPart : formulasPart;
 }
 
-const renderFormula = (formula: Formula): string =>
-  shipped?.get(formulaKey(formula)) ??
-  (shipped && katex?.renderToString(formula.text, formulaOptions(formula))) ??
-  `<code class="formula">${escapeHtml(formula.text)}</code>`;
+function renderFormula(formula: Formula): string {
+  const ready = shipped?.get(formulaKey(formula));
+  if (ready !== undefined) return ready;
+  const fault = depthFault(formula.text);
+  if (fault) return notDrawn(formula, fault);
+  if (!shipped || !katex) return `<code class="formula">${escapeHtml(formula.text)}</code>`;
+  try {
+    return katex.renderToString(formula.text, formulaOptions(formula));
+  } catch (thrown) {
+    // What is wrong with a formula KaTeX draws in red itself, but not that macros of the formula made groups without end.
+    return notDrawn(formula, thrown instanceof RangeError ? 'what its macros make nests too deeply' : String(thrown));
+  }
+}
+
+/** Stands in the place of one formula; the text around it is drawn. */
+function notDrawn({ text }: Formula, why: string): string {
+  const excerpt = text.length > EXCERPT_CHARS ? `${text.slice(0, EXCERPT_CHARS)} …` : text;
+  return `<span class="formula-fault">This formula is not drawn: ${escapeHtml(why)}. It begins with <code>${escapeHtml(excerpt)}</code></span>`;
+}
 
 const marked = new Marked({
   gfm: true,
@@ -63,6 +79,8 @@ const marked = new Marked({
   extensions: formulaExtensions(renderFormula),
 });
 
+/** Of a formula that is not drawn. */
+const EXCERPT_CHARS = 40;
 /** Longest stretch of rendering before the page gets a turn, ms. */
 const SLICE_MS = 10;
 

@@ -42,6 +42,29 @@ for (const [what, text] of [
     await until(() => find('[data-command=run]'));
   });
 
+const macros = `\\def\\a{${'{'.repeat(35)}\\a${'}'.repeat(35)}}\\a`;
+for (const [what, formula] of [
+  ['1,904 groups', `${'{'.repeat(1904)}x${'}'.repeat(1904)}`],
+  ['4,000 unclosed groups', '{'.repeat(4000)],
+  ['990 exponents', `${'x^{'.repeat(990)}y${'}'.repeat(990)}`],
+  ['a macro that makes groups', macros],
+] as const)
+  test(`a formula of ${what}: it alone says so, the text around it is drawn`, async () => {
+    await open(prose(`Before $\\lambda^7$.\n\n$$${formula}$$\n\nAfter.`));
+    const fault = await until(() => find('.formula-fault'));
+    expect(textOf(fault)).toMatch(/^This formula is not drawn: .*nests? too deeply/);
+    const text = textOf(find('lab-prose'));
+    expect(text).toMatch(/^Before .*After\.$/);
+    expect(findAll('.katex')).toHaveLength(1);
+    expect(faults()).toEqual([]);
+  });
+
+test('40 groups inside each other are drawn', async () => {
+  await open(prose(`$$${'{'.repeat(40)}x${'}'.repeat(40)}$$`));
+  await until(() => find('.katex'));
+  expect(find('.formula-fault')).toBeUndefined();
+});
+
 test('20 quotes inside each other are drawn', async () => {
   await open(prose(`${'> '.repeat(20)}deep enough`));
   await until(() => textOf(find('lab-prose')).includes('deep enough'));

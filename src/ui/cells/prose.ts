@@ -44,6 +44,7 @@ export class LabProse extends LabElement {
       .katex-display { overflow-x: auto; overflow-y: hidden; padding: 0.3em 0; margin: 1em 0; }
       wa-textarea::part(textarea) { font-family: var(--font-mono); font-size: 0.9rem; line-height: 1.55; }
       .hint { color: var(--ink-3); font-size: 0.8rem; margin: 0.4rem 0 0; font-family: var(--font-ui); }
+      .formula-fault { color: var(--danger); font: 0.85rem/1.45 var(--font-ui); }
       lab-part-fault { margin-bottom: 0.8rem; }
       .placeholder { color: var(--ink-3); font-style: italic; }
     `,
