@@ -43,6 +43,13 @@ export const ordinal = (iteration: number): number => iteration + 1;
 export const count = (n: number, singular: string, plural = `${singular}s`): string =>
   `${n} ${n === 1 ? singular : plural}`;
 
+/** A day: "29 Nov 2026". */
+export function day(iso: string): string {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return iso;
+  return date.toLocaleDateString(undefined, { day: 'numeric', month: 'short', year: 'numeric' });
+}
+
 /** A date for a list: "29 Nov, 16:20". */
 export function shortDate(iso: string): string {
   const date = new Date(iso);

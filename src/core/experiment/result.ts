@@ -17,7 +17,8 @@ const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
 /** Most iterations of a run, as in the config table. */
 const series = <T>(item: v.GenericSchema<unknown, T>) => list(item, 0, 10_000);
 
-const summarySchema: v.GenericSchema<unknown, EvalSummary> = exactly({
+/** A held-out evaluation in a file. */
+export const summarySchema: v.GenericSchema<unknown, EvalSummary> = exactly({
   success: share,
   episodes: count,
   firstAttempt: v.exactOptional(share),

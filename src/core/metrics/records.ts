@@ -86,3 +86,6 @@ export interface IterationRecord {
   /** Of the evaluation, where there was one. */
   readonly evalTiming?: Timing;
 }
+
+/** What curves are drawn from: the metrics of an iteration, or those of them that a result file keeps. */
+export type CurveRecord = Pick<IterationRecord, 'iteration'> & Partial<Omit<IterationRecord, 'iteration' | 'alarms'>>;

@@ -19,6 +19,8 @@ import { ordinal } from '../format';
 import { LabElement } from '../lab-element';
 import type { LabServices } from '../services';
 import { baseStyles } from '../styles';
+import '../recorded/expectation';
+import { type RecordedRun, RecordedRuns } from '../recorded/recorded-run';
 import type { RunView, TrainerSession } from '../trainer-session';
 import { experimentStyles } from './experiment-styles';
 import '../charts/lab-charts';
@@ -43,6 +45,7 @@ export class LabExperiment extends LabElement {
   private pausesBefore = 0;
   /** Fields with something unusable in them. */
   @state() private invalid: ReadonlyMap<EventTarget, FieldValidity> = new Map();
+  private readonly recordedRuns = new RecordedRuns(this, () => this.services);
   private source: ((listener: (events: readonly WatchEvent[]) => void) => () => void) | null = null;
   private readonly onSession = () => {
     if (this.pending !== null && !this.busy && this.settled(this.pending)) this.pending = null;
@@ -201,11 +204,36 @@ export class LabExperiment extends LabElement {
       : stored;
   }
 
+  /** The recorded run of what is shown: never beneath anything else, nor beside a field with something else in it. */
+  private recorded(config: RunConfig): RecordedRun | null {
+    if (this.runId === null && this.obstacle() !== '') return null;
+    return this.recordedRuns.of(config, this.stored?.header.seed ?? this.cell.seed);
+  }
+
+  /** Before the first run: what will be seen, and how long it takes. */
+  private expectation(recorded: RecordedRun | null) {
+    const { recordedRuns, config } = this;
+    if (recordedRuns.error)
+      return html`<p class="row quiet failed" role="status">
+        The recorded run could not be loaded: ${recordedRuns.error.what}.
+        <wa-button size="s" appearance="plain" data-retry-recorded @click=${() => recordedRuns.retry()}>Retry</wa-button>
+      </p>`;
+    if (this.obstacle() !== '' || (!recorded && !recordedRuns.lacks(config, this.cell.seed))) return nothing;
+    return html`<lab-expectation
+      .session=${this.session}
+      .config=${config}
+      .preset=${this.cell.preset}
+      .index=${recordedRuns.index ?? []}
+      .recorded=${recorded !== null}
+    ></lab-expectation>`;
+  }
+
   protected override render() {
     const { preset, config, view, stored } = this;
     const status = this.status();
     const [issue] = preset ? configIssues(config) : [];
     const shownConfig = this.runId && stored ? stored.header.config : config;
+    const recorded = this.recorded(shownConfig);
     const differs = stored !== null && (!this.describes(stored) || this.invalid.size > 0);
     const unknownPreset: LabErrorParts | null = preset
       ? null
@@ -252,6 +280,7 @@ export class LabExperiment extends LabElement {
         }
         ${view?.error ? html`<lab-error .error=${view.error}></lab-error>` : nothing}
         ${!view && this.session.error ? html`<lab-error .error=${this.session.error}></lab-error>` : nothing}
+        ${this.runId === null ? this.expectation(recorded) : nothing}
         <lab-watch
           .window=${shownConfig.window}
           .reserve=${compactThreshold(shownConfig)}
@@ -259,10 +288,11 @@ export class LabExperiment extends LabElement {
           .source=${this.source}
         ></lab-watch>
         ${
-          view
+          view || recorded
             ? html`<lab-charts
-                .records=${view.records}
-                .version=${view.version}
+                .records=${view?.records ?? []}
+                .recorded=${recorded}
+                .version=${view?.version ?? 0}
                 .iterations=${shownConfig.iterations}
                 .name=${`${this.cell.preset}-seed-${stored?.header.seed ?? this.cell.seed}`}
               ></lab-charts>`

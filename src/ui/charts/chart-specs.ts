@@ -1,6 +1,6 @@
 /** The curves of an experiment: one table, from which charts, the data table and the CSV file are made. */
 import { type MetricName, metricHelp } from '../../core/metrics/metrics';
-import type { IterationRecord } from '../../core/metrics/records';
+import type { CurveRecord, IterationRecord } from '../../core/metrics/records';
 import { compact, percent } from '../format';
 
 /** Ink for what is neither an action nor a summary; the two hues only where the series *is* about one of them. */
@@ -12,8 +12,8 @@ export interface SeriesSpec {
   readonly style: SeriesStyle;
   readonly dash?: string;
   readonly marker?: 'dot' | 'square';
-  /** Null where the iteration has no such value. */
-  value(record: IterationRecord): number | null;
+  /** Null where the iteration has no such value, or its record does not keep it. */
+  value(record: CurveRecord): number | null;
 }
 
 export interface ChartSpec {
@@ -28,7 +28,7 @@ export interface ChartSpec {
 }
 
 const one = (
-  id: MetricName & keyof IterationRecord,
+  id: MetricName & keyof CurveRecord,
   title: string,
   unit: string,
   options: Partial<ChartSpec> & { style?: SeriesStyle } = {},
@@ -37,7 +37,9 @@ const one = (
   title,
   unit,
   definition: metricHelp[id],
-  series: [{ id, label: title, style: options.style ?? 'ink', value: (r) => r[id] as number | null }],
+  series: [
+    { id, label: title, style: options.style ?? 'ink', value: (r) => (r[id] as number | null | undefined) ?? null },
+  ],
   ...options,
 });
 
@@ -50,7 +52,7 @@ export const chartSpecs: readonly ChartSpec[] = [
     domain: [0, 1],
     percent: true,
     series: [
-      { id: 'trainSuccess', label: 'training', style: 'quiet', value: (r) => r.trainSuccess },
+      { id: 'trainSuccess', label: 'training', style: 'quiet', value: (r) => r.trainSuccess ?? null },
       {
         id: 'evalComp',
         label: 'held out, compaction on',
@@ -80,19 +82,19 @@ export const chartSpecs: readonly ChartSpec[] = [
     unit: 'of the value targets',
     definition: `${metricHelp.explainedVariance} Also for action and summary tokens alone.`,
     series: [
-      { id: 'explainedVariance', label: 'all', style: 'ink', value: (r) => r.explainedVariance },
+      { id: 'explainedVariance', label: 'all', style: 'ink', value: (r) => r.explainedVariance ?? null },
       {
         id: 'explainedVarianceExecution',
         label: 'actions',
         style: 'action',
-        value: (r) => r.explainedVarianceExecution,
+        value: (r) => r.explainedVarianceExecution ?? null,
       },
       {
         id: 'explainedVarianceSummary',
         label: 'summaries',
         style: 'summary',
         dash: '5 3',
-        value: (r) => r.explainedVarianceSummary,
+        value: (r) => r.explainedVarianceSummary ?? null,
       },
     ],
   },
@@ -110,9 +112,9 @@ export function formatValue(spec: ChartSpec, value: number | null): string {
 }
 
 /** The value of a series at an iteration, or the last one before it (evaluations happen only every few iterations). */
-export function valueAt(series: SeriesSpec, records: readonly IterationRecord[], index: number): number | null {
+export function valueAt(series: SeriesSpec, records: readonly CurveRecord[], index: number): number | null {
   for (let i = Math.min(index, records.length - 1); i >= 0; i--) {
-    const value = series.value(records[i] as IterationRecord);
+    const value = series.value(records[i] as CurveRecord);
     if (value !== null) return value;
   }
   return null;

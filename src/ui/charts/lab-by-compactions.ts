@@ -3,7 +3,7 @@ import { css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { styleMap } from 'lit/directives/style-map.js';
 import { metricHelp } from '../../core/metrics/metrics';
-import type { EvalSummary, IterationRecord } from '../../core/metrics/records';
+import type { CurveRecord, EvalSummary, IterationRecord } from '../../core/metrics/records';
 import { definitionStyles, definitionTip } from '../definition';
 import { ordinal, percent } from '../format';
 import { LabElement } from '../lab-element';
@@ -19,6 +19,8 @@ type Bucket = EvalSummary['byCompactions'][number] | undefined;
 @customElement('lab-by-compactions')
 export class LabByCompactions extends LabElement {
   @property({ attribute: false }) records: readonly IterationRecord[] = [];
+  /** An earlier run, shown in grey until this one is evaluated. */
+  @property({ attribute: false }) recorded: readonly CurveRecord[] = [];
   @property({ type: Number }) version = 0;
 
   static override styles = [
@@ -38,21 +40,25 @@ export class LabByCompactions extends LabElement {
       .track { height: 0.6rem; background: var(--sunken); box-shadow: inset 0 0 0 1px var(--line); }
       .bar { height: 100%; background: var(--ink-2); }
       .single .bar { background: repeating-linear-gradient(135deg, var(--ink-2) 0 2px, transparent 2px 5px); }
+      .recorded .bar { background: var(--recorded); }
+      .recorded .single .bar { background: repeating-linear-gradient(135deg, var(--recorded) 0 2px, transparent 2px 5px); }
       .of { color: var(--ink-3); }
       p { font-size: 0.82rem; margin: 0.5rem 0 0; font-variant-numeric: tabular-nums; }
     `,
   ];
 
   protected override render() {
-    const record = this.records.findLast((r) => r.evalComp && r.evalSingle);
+    const evaluated = (r: CurveRecord) => r.evalComp !== undefined && r.evalSingle !== undefined;
+    const own = this.records.findLast(evaluated);
+    const record = own ?? this.recorded.findLast(evaluated);
     if (!record?.evalComp || !record.evalSingle) return nothing;
     const { evalComp, evalSingle, evalLong } = record;
     return html`
       <h3>
-        Success by compactions required <small>share of held-out episodes, iteration ${ordinal(record.iteration)}</small>
+        Success by compactions required <small>${own ? nothing : 'recorded: '}share of held-out episodes, iteration ${ordinal(record.iteration)}</small>
         ${definitionTip('Compactions required', DEFINITION)}
       </h3>
-      <table>
+      <table class=${own ? nothing : 'recorded'}>
         <thead>
           <tr><th scope="col">Required</th><th scope="col">Compaction on</th><th scope="col">One window</th></tr>
         </thead>

@@ -4,7 +4,7 @@
  */
 import { css, html, nothing, type PropertyValues, svg } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
-import type { IterationRecord } from '../../core/metrics/records';
+import type { CurveRecord, IterationRecord } from '../../core/metrics/records';
 import { definitionStyles, definitionTip } from '../definition';
 import { ordinal } from '../format';
 import { LabElement } from '../lab-element';
@@ -21,17 +21,19 @@ export const plotPart = new LazyPart('The charts', () => import('./plot'));
 export class LabChart extends LabElement {
   @property({ attribute: false }) spec!: ChartSpec;
   @property({ attribute: false }) records: readonly IterationRecord[] = [];
+  /** An earlier run, drawn in grey beneath; read out as long as there is no other. */
+  @property({ attribute: false }) recorded: readonly CurveRecord[] = [];
   /** Changes when `records` has grown. */
   @property({ type: Number }) version = 0;
   @property({ type: Number }) iterations = 1;
-  /** Index into `records` of the shared cursor; null = the newest. */
+  /** Index into the run that is read out, of the shared cursor; null = the newest. */
   @property({ type: Number }) cursor: number | null = null;
 
   @query('.drawing') private drawing!: HTMLElement;
   @query('.rule') private rule!: HTMLElement;
   @state() private drawn: Drawn | null = null;
   private readonly seen = new SeenDrawing(this, () => {
-    if (this.records.length > 0) void this.redraw();
+    if (this.lead.length > 0) void this.redraw();
   });
 
   static override styles = [
@@ -60,38 +62,44 @@ export class LabChart extends LabElement {
   }
 
   protected override updated(changed: PropertyValues<this>): void {
-    if (changed.has('records') || changed.has('version') || changed.has('iterations')) this.seen.request();
+    if (changed.has('records') || changed.has('recorded') || changed.has('version') || changed.has('iterations'))
+      this.seen.request();
     this.placeRule();
+  }
+
+  /** The run that is read out. */
+  private get lead(): readonly CurveRecord[] {
+    return this.records.length > 0 ? this.records : this.recorded;
   }
 
   private async redraw(): Promise<void> {
     const plot = await plotPart.get();
     if (!plot || !this.isConnected) return;
-    const drawn = plot.drawChart(this.spec, this.records, this.iterations, this.seen.width, HEIGHT);
+    const drawn = plot.drawChart(this.spec, this.records, this.recorded, this.iterations, this.seen.width, HEIGHT);
     this.drawing.replaceChildren(drawn.svg);
     this.drawn = drawn;
   }
 
   private placeRule(): void {
-    const record = this.cursor === null ? undefined : this.records[this.cursor];
+    const record = this.cursor === null ? undefined : this.lead[this.cursor];
     this.rule.hidden = !record || !this.drawn;
     if (record && this.drawn) this.rule.style.left = `${this.drawn.x(ordinal(record.iteration))}px`;
   }
 
   private moveCursor(index: number | null): void {
-    const clamped = index === null ? null : Math.max(0, Math.min(this.records.length - 1, index));
+    const clamped = index === null ? null : Math.max(0, Math.min(this.lead.length - 1, index));
     this.dispatchEvent(new CustomEvent('cursor', { detail: clamped, bubbles: true, composed: true }));
   }
 
   private onPointer(event: PointerEvent): void {
-    if (!this.drawn || this.records.length === 0) return;
+    if (!this.drawn || this.lead.length === 0) return;
     const at = this.drawn.iteration(event.clientX - this.drawing.getBoundingClientRect().left);
-    const first = ordinal(this.records[0]?.iteration ?? 0);
+    const first = ordinal(this.lead[0]?.iteration ?? 0);
     this.moveCursor(Math.round(at - first));
   }
 
   private onKey(event: KeyboardEvent): void {
-    const last = this.records.length - 1;
+    const last = this.lead.length - 1;
     const from = this.cursor ?? last;
     const to = {
       ArrowLeft: from - 1,
@@ -108,11 +116,13 @@ export class LabChart extends LabElement {
   }
 
   protected override render() {
-    const index = this.cursor ?? this.records.length - 1;
-    const at = this.records[index];
-    const words = this.spec.series
-      .map((s) => `${s.label} ${formatValue(this.spec, valueAt(s, this.records, index))}`)
-      .join(', ');
+    const { lead } = this;
+    const old = this.records.length === 0 && lead.length > 0;
+    const index = this.cursor ?? lead.length - 1;
+    const at = lead[index];
+    // A result file keeps only some metrics.
+    const series = this.spec.series.filter((s) => !old || valueAt(s, lead, lead.length - 1) !== null);
+    const words = series.map((s) => `${s.label} ${formatValue(this.spec, valueAt(s, lead, index))}`).join(', ');
     return html`
       <header>
         <h4>${this.spec.title}</h4>
@@ -126,10 +136,10 @@ export class LabChart extends LabElement {
         role="slider"
         aria-label=${`${this.spec.title}, ${this.spec.unit}`}
         aria-orientation="horizontal"
-        aria-valuemin=${ordinal(this.records[0]?.iteration ?? 0)}
-        aria-valuemax=${ordinal(this.records.at(-1)?.iteration ?? 0)}
+        aria-valuemin=${ordinal(lead[0]?.iteration ?? 0)}
+        aria-valuemax=${ordinal(lead.at(-1)?.iteration ?? 0)}
         aria-valuenow=${ordinal(at?.iteration ?? 0)}
-        aria-valuetext=${at ? `iteration ${ordinal(at.iteration)}: ${words}` : 'no data yet'}
+        aria-valuetext=${at ? `${old ? 'recorded run, ' : ''}iteration ${ordinal(at.iteration)}: ${words}` : 'no data yet'}
         @pointermove=${this.onPointer}
         @pointerdown=${this.onPointer}
         @pointerleave=${() => this.moveCursor(null)}
@@ -138,13 +148,13 @@ export class LabChart extends LabElement {
       >
         <div class="drawing"></div>
         <div class="rule" hidden></div>
-        ${this.records.length === 0 ? html`<div class="empty">after the first iteration</div>` : nothing}
+        ${lead.length === 0 ? html`<div class="empty">after the first iteration</div>` : nothing}
       </div>
       <ul class="readout" aria-hidden="true">
-        ${this.spec.series.map(
+        ${series.map(
           (s) => html`<li>
-            ${this.spec.series.length > 1 ? html`${swatch(s)}<span>${s.label}</span>` : nothing}
-            <b>${formatValue(this.spec, at ? valueAt(s, this.records, index) : null)}</b>
+            ${this.spec.series.length > 1 ? html`${swatch(s, old)}<span>${s.label}</span>` : nothing}
+            <b>${formatValue(this.spec, at ? valueAt(s, lead, index) : null)}</b>
           </li>`,
         )}
       </ul>
@@ -153,15 +163,17 @@ export class LabChart extends LabElement {
 }
 
 /** A short stroke as the legend of a series. */
-function swatch(series: SeriesSpec) {
-  const stroke = {
+function swatch(series: SeriesSpec, recorded: boolean) {
+  const own = {
     ink: 'var(--ink)',
     quiet: 'var(--observation)',
     action: 'var(--action)',
     summary: 'var(--summary)',
   }[series.style];
-  const mark =
-    series.marker === 'square'
+  const stroke = recorded ? 'var(--recorded)' : own;
+  const mark = recorded
+    ? nothing
+    : series.marker === 'square'
       ? svg`<rect x="7" y="1" width="6" height="6" fill="var(--paper)" stroke=${stroke} stroke-width="1.4" />`
       : series.marker
         ? svg`<circle cx="10" cy="4" r="3" fill=${stroke} />`

@@ -1,11 +1,12 @@
 /** Draws one chart with Observable Plot. Loaded only when there is something to draw. */
 import { areaY, axisX, axisY, dot, gridY, line, type PlotOptions, plot, ruleY } from '@observablehq/plot';
-import type { IterationRecord } from '../../core/metrics/records';
+import type { CurveRecord } from '../../core/metrics/records';
 import { ordinal } from '../format';
 import { type ChartSpec, formatValue, type SeriesSpec } from './chart-specs';
 
 /** More points than this are thinned out before drawing: more than pixels cannot be seen. */
 const MAX_POINTS = 400;
+const RECORDED = 'var(--recorded)';
 const MARGIN = { left: 46, right: 10, top: 8, bottom: 24 } as const;
 
 export interface Drawn {
@@ -21,7 +22,7 @@ interface Point {
   readonly value: number;
 }
 
-function points(series: SeriesSpec, records: readonly IterationRecord[]): Point[] {
+function points(series: SeriesSpec, records: readonly CurveRecord[]): Point[] {
   const all: Point[] = [];
   for (const record of records) {
     const value = series.value(record);
@@ -57,17 +58,20 @@ export function frame(width: number, height: number): PlotOptions {
 }
 
 /**
+ * @param recorded an earlier run, in grey beneath
  * @param iterations the length of the whole run: the horizontal axis shows how far it still has to go
  */
 export function drawChart(
   spec: ChartSpec,
-  records: readonly IterationRecord[],
+  records: readonly CurveRecord[],
+  recorded: readonly CurveRecord[],
   iterations: number,
   width: number,
   height: number,
 ): Drawn {
   const data = spec.series.map((series) => ({ series, points: points(series, records) }));
-  const values = data.flatMap((d) => d.points.map((p) => p.value));
+  const before = spec.series.map((series) => ({ series, points: points(series, recorded) }));
+  const values = [...before, ...data].flatMap((d) => d.points.map((p) => p.value));
   let low = spec.domain?.[0] ?? Math.min(...values, 0);
   let high = spec.domain?.[1] ?? Math.max(...values, 0);
   if (!(high > low)) high = low + 1;
@@ -88,6 +92,17 @@ export function drawChart(
         fill: 'var(--ink-3)',
       }),
       ruleY([Math.max(low, Math.min(0, high))], { stroke: 'var(--line-strong)' }),
+      ...before.flatMap(({ series, points: p }) => [
+        line(p, {
+          x: 'iteration',
+          y: 'value',
+          stroke: RECORDED,
+          strokeWidth: series.style === 'quiet' ? 1 : 2.4,
+          strokeOpacity: series.style === 'quiet' ? 0.6 : 1,
+          strokeDasharray: series.dash ?? 'none',
+          strokeLinejoin: 'round',
+        }),
+      ]),
       data[0] && data.length === 1
         ? areaY(data[0].points, {
             x: 'iteration',

@@ -45,6 +45,7 @@ export class LabWatch extends LabElement {
     select:focus-visible, summary:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
     lab-context-bar.unknown { visibility: hidden; }
     .screen { position: relative; margin-top: 0.9rem; }
+    [hidden] { display: none !important; }
     .hint { position: absolute; inset: 0; display: grid; place-items: center; margin: 0; padding: 1rem; color: var(--ink-3); font-size: 0.9rem; text-align: center; }
     details { margin-top: 0.5rem; font-size: 0.85rem; }
     summary { cursor: pointer; color: var(--ink-2); width: max-content; padding: 0.2rem 0; border-radius: 3px; }
@@ -109,6 +110,8 @@ export class LabWatch extends LabElement {
   protected override render() {
     const w = this.watch;
     const used = w.folding ? w.folding.reduce((n, r) => n + r.tokens, 0) : w.used;
+    // Before a run there is a window to show, and nothing in it: no empty screen.
+    const before = this.source === null;
     const unknown = this.invalid && w.rollout === null;
     return html`
       <div class="head">
@@ -123,7 +126,7 @@ export class LabWatch extends LabElement {
           }
         </span>
         <span class="grow"></span>
-        <label>
+        <label ?hidden=${before}>
           Speed
           <select .value=${this.speed} @change=${(e: Event) => {
             this.speed = (e.target as HTMLSelectElement).value as Speed;
@@ -136,11 +139,11 @@ export class LabWatch extends LabElement {
         </label>
       </div>
       <lab-context-bar class=${unknown ? 'unknown' : ''} .watch=${w}></lab-context-bar>
-      <div class="screen">
+      <div class="screen" ?hidden=${before}>
         <lab-terminal></lab-terminal>
-        ${w.rollout === null ? html`<p class="hint">Here you will watch one training episode, command by command.</p>` : nothing}
+        ${w.rollout === null ? html`<p class="hint">The next training episode is shown here, command by command.</p>` : nothing}
       </div>
-      <details>
+      <details ?hidden=${before}>
         <summary>Transcript as text</summary>
         ${w.transcript.length === 0 ? html`<p class="quiet">Nothing has happened yet.</p>` : this.transcript(w.transcript)}
       </details>

@@ -8,7 +8,7 @@ import { resultsDocument } from '../../../src/notebook/results';
 import { presets } from '../../../src/run/presets/presets';
 import type { LabApp } from '../../../src/ui/lab-app';
 import '../../../src/ui/lab-app';
-import type { NotebookShelf, SavedNotebook } from '../../../src/ui/services';
+import type { LabServices, NotebookShelf, SavedNotebook } from '../../../src/ui/services';
 import sampleEpisode from '../../fixtures/episodes/sample.json';
 import { fakeResults } from './fake-results';
 import { type FakeOptions, FakeTrainer } from './fake-trainer';
@@ -22,9 +22,13 @@ export const home: NotebookDocument = {
   ],
 };
 
-/** The site's only results are the sample, as "paper-table". */
+/** The site's only results are the sample, as "paper-table"; it has no recorded run. */
 export const fakeFetch = async (name: string): Promise<string> =>
-  name === 'paper-table' ? JSON.stringify(fakeResults) : 'nothing';
+  name === 'paper-table'
+    ? JSON.stringify(fakeResults)
+    : name === 'runs'
+      ? JSON.stringify({ version: 1, runs: [] })
+      : 'nothing';
 
 /** Three tasks, all of them the sample written by hand. */
 export const fakeEpisodes = async (file: string): Promise<string> =>
@@ -57,7 +61,11 @@ export interface Mounted {
   readonly shelf: ReturnType<typeof memoryShelf>;
 }
 
-export async function mount(options: FakeOptions = {}, prepare: (t: FakeTrainer) => void = () => {}): Promise<Mounted> {
+export async function mount(
+  options: FakeOptions = {},
+  prepare: (t: FakeTrainer) => void = () => {},
+  services: Partial<LabServices> = {},
+): Promise<Mounted> {
   document.body.replaceChildren();
   const trainer = new FakeTrainer(options);
   prepare(trainer);
@@ -71,6 +79,7 @@ export async function mount(options: FakeOptions = {}, prepare: (t: FakeTrainer)
     fetchResults: fakeFetch,
     fetchEpisodes: fakeEpisodes,
     openShelf: async () => shelf,
+    ...services,
   };
   document.body.append(app);
   await until(() => find('lab-experiment'));
