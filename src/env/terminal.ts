@@ -4,9 +4,10 @@
  */
 // First: just-bash takes its stopwatch while it is being loaded.
 import './virtual-performance';
-import { Bash, InMemoryFs } from 'just-bash/browser';
+import { Bash, type BashOptions, InMemoryFs } from 'just-bash/browser';
 import { errorParts } from '../core/errors';
 import type { ShellVersion } from '../core/shell-version';
+import { gnuCommands } from './gnu-commands';
 import { executionLimits, limitOf, type TerminalLimit } from './shell-limits';
 import type { VerifierShell } from './task';
 import { errorsOnTerminal, nextScriptCommand, type Script, showHeldCommand, takeHeld } from './terminal-streams';
@@ -67,18 +68,19 @@ export class Terminal implements VerifierShell {
     const tell = (onTerminal: boolean) => {
       this.change = onTerminal ? errorsOnTerminal : undefined;
     };
-    this.bash = new Bash({
+    const shell: BashOptions = {
       fs: this.fs,
       cwd: WORK_DIR,
       commands: [...options.commands] as CommandNames,
-      ...(options.shell > 1 && { customCommands: [showHeldCommand, nextScriptCommand(tell)] }),
       executionLimitProfile: 'hardened',
       executionLimits,
       sleep: async () => {},
       // It would patch globals of the whole thread while a command runs. Commands cannot run JavaScript, and the boundary is
       // the worker.
       defenseInDepth: false,
-    });
+    };
+    const added = [showHeldCommand, nextScriptCommand(tell), ...gnuCommands(options.commands, shell)];
+    this.bash = new Bash(options.shell === 1 ? shell : { ...shell, customCommands: added });
     if (options.shell === 1) {
       const merge = this.bash.transform('exec 2>&1').ast.statements;
       this.mergeStreams = (script) => ({ ...script, statements: [...merge, ...script.statements] });
