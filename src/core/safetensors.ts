@@ -2,7 +2,9 @@
  * The safetensors file format (https://github.com/huggingface/safetensors), float32 only: eight bytes of little-endian
  * header length, a JSON header, then the tensors without holes. It opens in Python with one line and can run no code.
  */
+
 import { LabError } from './errors';
+import { requireShallow } from './json-depth';
 
 /** One tensor: row-major data of `shape`. */
 export interface NamedTensor {
@@ -136,6 +138,7 @@ function readHeader(file: Uint8Array): { header: object; dataStart: number } {
   } catch (cause) {
     throw invalid('header', 'JSON in UTF-8', cause instanceof Error ? cause.message : String(cause), cause);
   }
+  requireShallow(header, 'header of the safetensors file');
   if (!isObject(header)) throw invalid('header', 'an object', 'something else');
   return { header, dataStart };
 }

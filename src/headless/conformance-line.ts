@@ -1,11 +1,13 @@
 /** One line of a conformance command against its schema, and what is said when it does not fit. */
+
 import * as v from 'valibot';
 import { LabError } from '../core/errors';
+import { requireShallow } from '../core/json-depth';
 
 /**
  * One line as JSON of a known shape.
  * @param line its number, from 1
- * @throws `input.bad-json`, `input.bad-shape` naming line and key
+ * @throws `json.too-deep`, `input.bad-json`, `input.bad-shape` naming line and key
  */
 export function parseLine<T extends v.GenericSchema>(schema: T, text: string, line: number): v.InferOutput<T> {
   let json: unknown;
@@ -26,6 +28,7 @@ export function parseLine<T extends v.GenericSchema>(schema: T, text: string, li
       { cause },
     );
   }
+  requireShallow(json, `line ${line}`);
   // valibot takes an array for an object without keys.
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw badShape(

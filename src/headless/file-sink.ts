@@ -2,11 +2,13 @@
  * A run as files: config.json, metrics.jsonl, trajectories.jsonl, checkpoint.safetensors, policy.safetensors. An iteration is durable
  * once its checkpoint is renamed into place; lines of an iteration that was cut off before that are dropped on resume.
  */
+
 import { createReadStream, existsSync } from 'node:fs';
 import { open, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseConfig, parseSeed } from '../core/config/config';
 import { LabError } from '../core/errors';
+import { requireShallow } from '../core/json-depth';
 import { parseKernelPlan } from '../core/kernels';
 import type { IterationRecord } from '../core/metrics/records';
 import type { Checkpoint, RunHeader, Sink, TrainerStatus } from '../core/protocol/protocol';
@@ -156,7 +158,7 @@ export class FileSink implements Sink {
 /** The counters of a checkpoint; null when they are not ours. */
 function parseCounters(text: string | undefined): Omit<Checkpoint, 'policy' | 'critic'> | null {
   try {
-    const counters = JSON.parse(text ?? '') as Omit<Checkpoint, 'policy' | 'critic'>;
+    const counters = requireShallow(JSON.parse(text ?? ''), 'counters') as Omit<Checkpoint, 'policy' | 'critic'>;
     const { iteration, envTokens, elapsedMs } = counters;
     const sane = Number.isSafeInteger(iteration) && [iteration, envTokens, elapsedMs].every(isAmount);
     return sane ? counters : null;
@@ -189,6 +191,7 @@ function parseHeader(text: string, where: string): RunHeader {
   } catch (cause) {
     throw reject('JSON', cause instanceof Error ? cause.message : String(cause), cause);
   }
+  requireShallow(raw, where);
   if (typeof raw !== 'object' || raw === null) throw reject('an object', JSON.stringify(raw));
   const textOf = (key: keyof RunHeader): string => {
     const value = raw[key];
@@ -274,7 +277,7 @@ function missing(path: string, expected: string, got: string): LabError {
 
 function parseLine(line: string, path: string, number: number): { iteration: number } {
   try {
-    const value = JSON.parse(line) as { iteration?: unknown };
+    const value = requireShallow(JSON.parse(line), path) as { iteration?: unknown };
     if (typeof value.iteration === 'number') return value as { iteration: number };
   } catch {
     // Reported below, as is a line that is JSON but not ours.

@@ -1,6 +1,8 @@
 /** `--kernels` of the commands that compute: measured again, or named by the user; without it, what the configuration says. */
+
 import type { RunConfig } from '../core/config/config';
 import { formatError, LabError } from '../core/errors';
+import { requireShallow } from '../core/json-depth';
 import { type KernelPlan, parsePartialPlan } from '../core/kernels';
 import type { ModelShape } from '../model/parameters';
 import { defaultPlan, type MeasureOptions, planFor } from '../run/session/kernel-plan';
@@ -25,7 +27,9 @@ export async function readKernels(args: Arguments): Promise<KernelsRequest> {
   const inline = text.trimStart().startsWith('{');
   try {
     return parsePartialPlan(
-      inline ? JSON.parse(text) : await readJson('kernels file', text, 'a JSON object of kernels'),
+      inline
+        ? requireShallow(JSON.parse(text), '--kernels')
+        : await readJson('kernels file', text, 'a JSON object of kernels'),
       inline ? '--kernels' : `--kernels ${shown(text)}`,
     );
   } catch (thrown) {

@@ -1,4 +1,5 @@
 /** What headless commands share: device, terminals, base files, provenance. */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -10,6 +11,7 @@ import {
 } from '../core/config/config';
 import { configTable } from '../core/config/config-table';
 import { LabError, type LabErrorParts } from '../core/errors';
+import { requireShallow } from '../core/json-depth';
 import { dawnGpu } from '../gpu/dawn';
 import { acquireDevice } from '../gpu/device';
 import type { EngineKind } from '../model/engine';
@@ -115,12 +117,13 @@ export async function readConfig(
  * A file of JSON.
  * @param what the file in words, e.g. `configuration file`
  * @param expected what it should hold, for the error
- * @throws file.…, config.not-json
+ * @throws file.…, config.not-json, json.too-deep
  */
 export async function readJson(what: string, path: string, expected: string): Promise<unknown> {
   const text = await readText(what, path);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new LabError(
       {
@@ -134,4 +137,5 @@ export async function readJson(what: string, path: string, expected: string): Pr
       { cause },
     );
   }
+  return requireShallow(value, shown(path));
 }

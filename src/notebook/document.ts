@@ -1,6 +1,8 @@
 /** The notebook document: a title and an ordered list of cells. What a page shows, a draft stores and a link carries. */
+
 import * as v from 'valibot';
 import { LabError } from '../core/errors';
+import { requireShallow } from '../core/json-depth';
 import { type Cell, cellSchema, cellTypes } from './cells';
 import { limits } from './limits';
 
@@ -46,6 +48,7 @@ const fixes: Record<DocumentSource, string> = {
  * @throws LabError `<source>.invalid` naming the first wrong place, `<source>.version` for a version this build cannot read
  */
 export function parseDocument(input: unknown, source: DocumentSource = 'notebook'): NotebookDocument {
+  requireShallow(input, 'document', { code: `${source}.invalid`, fix: fixes[source] });
   const version = typeof input === 'object' && input !== null && 'version' in input ? input.version : undefined;
   if (typeof version === 'number' && version !== DOCUMENT_VERSION) throw versionError(version, source);
   const result = v.safeParse(documentSchema, input);

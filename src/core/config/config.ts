@@ -1,6 +1,7 @@
 /** Parsing and checking of run configurations against the config table. */
 
 import { LabError, type LabErrorParts } from '../errors';
+import { requireShallow } from '../json-depth';
 import { type ConfigKey, type ConfigName, configTable } from './config-table';
 
 type ValueOf<K> = K extends { type: 'choice'; options: readonly (infer T)[] }
@@ -49,7 +50,7 @@ function issue(code: string, name: string, what: string, expected: string, got: 
     where: name,
     expected,
     // To JSON an infinity is null.
-    got: typeof got === 'number' ? String(got) : String(JSON.stringify(got)),
+    got: typeof got === 'number' ? String(got) : String(JSON.stringify(requireShallow(got, name))),
     fix,
   };
 }
@@ -95,6 +96,7 @@ function closest(name: string): string | undefined {
 /**
  * Checks an untrusted object key by key.
  * @returns the valid part, and one issue per unknown key or bad value
+ * @throws LabError json.too-deep
  */
 export function parsePartialConfig(input: unknown): { values: PartialConfig; issues: LabErrorParts[] } {
   const values: Record<string, unknown> = {};

@@ -2,8 +2,10 @@
  * One rollout as one line of JSON, and back without losing a bit: token ids, masks, log-probs, values, advantages, targets,
  * texts, commands, outputs, rewards. Opens anywhere that reads JSON lines.
  */
+
 import * as v from 'valibot';
 import { LabError } from '../errors';
+import { requireShallow } from '../json-depth';
 import type { Rollout, Segment } from './trajectory';
 
 /** Name and version of the line format, in every line. */
@@ -144,7 +146,7 @@ const rolloutSchema = v.pipe(
 /**
  * Parses one line written by `rolloutLine`.
  * @param where name of the place for error messages, e.g. `trajectories.jsonl line 7`
- * @throws LabError trajectory.bad-line naming the key, expected and got
+ * @throws LabError json.too-deep, trajectory.bad-line naming the key, expected and got
  */
 export function parseRolloutLine(line: string, where = 'line'): Rollout {
   let input: unknown;
@@ -154,7 +156,7 @@ export function parseRolloutLine(line: string, where = 'line'): Rollout {
     const got = cause instanceof Error ? cause.message : String(cause);
     throw badLine(where, 'a JSON object', got.slice(0, 120), cause);
   }
-  const result = v.safeParse(rolloutSchema, input);
+  const result = v.safeParse(rolloutSchema, requireShallow(input, where));
   if (result.success) return result.output;
   const [issue] = result.issues;
   const path = v.getDotPath(issue);

@@ -1,5 +1,7 @@
 /** Models as safetensors: named tensors that open in Python, and metadata that says what made them. */
+
 import { inFile, LabError } from '../../core/errors';
+import { requireShallow } from '../../core/json-depth';
 import type { ModelState } from '../../core/protocol/protocol';
 import { type NamedTensor, readSafetensors, requireTensor, writeSafetensors } from '../../core/safetensors';
 import { type ModelShape, parameterLayout, requireFiniteParameters, tensorOf } from '../../model/parameters';
@@ -41,7 +43,7 @@ const shapeKeys = ['vocabulary', 'dModel', 'layers', 'heads', 'mlp', 'positions'
 
 function parseShape(text: string | undefined, where: string): ModelShape {
   try {
-    const raw = JSON.parse(text ?? '') as Record<string, unknown>;
+    const raw = requireShallow(JSON.parse(text ?? ''), where) as Record<string, unknown>;
     const sane = shapeKeys.every((k) => {
       const n = raw[k];
       return typeof n === 'number' && Number.isInteger(n) && n > 0 && n <= 65536;

@@ -1,5 +1,7 @@
 /** Result files of this site: fetched when a comparison comes into sight, once each, and checked. */
+
 import { LabError } from '../../core/errors';
+import { requireShallow } from '../../core/json-depth';
 import type { Comparison } from './comparison';
 
 /** Far above any real file: results may come from a mirror that serves something else. */
@@ -75,5 +77,5 @@ async function readComparison(name: string, fetchText: FetchResults): Promise<Co
       { cause },
     );
   }
-  return new Comparison(parseResults(json, where));
+  return new Comparison(parseResults(requireShallow(json, where), where));
 }

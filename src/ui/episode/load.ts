@@ -1,5 +1,7 @@
 /** Recorded episodes of this site: fetched when a player comes into sight, and checked before anything is shown. */
+
 import { LabError } from '../../core/errors';
+import { requireShallow } from '../../core/json-depth';
 import type { IndexEntry, Recording } from '../../core/recording/recording';
 
 /** Far above any real file: a mirror may serve something else. */
@@ -45,8 +47,9 @@ function json(text: string, where: string): unknown {
       expected: `at most ${MAX_CHARS} characters`,
       got: String(text.length),
     });
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new LabError(
       {
@@ -58,6 +61,7 @@ function json(text: string, where: string): unknown {
       { cause },
     );
   }
+  return requireShallow(value, where);
 }
 
 /** The recordings there are. @throws LabError episodes.…, recording.… */
