@@ -91,7 +91,12 @@ export class LabApp extends LabElement {
     this.library.addEventListener('notice', this.onNotice);
     // The trainer's worker is not needed to read, and it is a quarter of what a first visit would load.
     void this.library.start().then(() => {
-      if (this.isConnected) this.endWaiting = onFirstSign(() => void this.session?.connect(), QUIET_MS);
+      if (this.isConnected)
+        this.endWaiting = onFirstSign(() => {
+          // A part that is missing is the page's to report (main.ts).
+          void import('./late-components').catch(() => {});
+          void this.session?.connect();
+        }, QUIET_MS);
     });
   }
 

@@ -43,6 +43,7 @@ export class LabLibrary extends LabElement {
   static override styles = [
     baseStyles,
     css`
+      wa-drawer:not(:defined) { display: none; }
       wa-drawer { --size: min(30rem, 100vw); }
       h2 { font: 600 1.02rem/1.3 var(--font-ui); margin: 1.8rem 0 0.4rem; }
       h2:first-of-type { margin-top: 0; }

@@ -22,6 +22,7 @@ export class LabShare extends LabElement {
   static override styles = [
     baseStyles,
     css`
+      wa-dialog:not(:defined) { display: none; }
       wa-dialog { --width: min(36rem, calc(100vw - 2rem)); }
       p { margin: 0 0 0.9rem; line-height: 1.5; }
       .link::part(input) { font-family: var(--font-mono); font-size: 0.8rem; }
