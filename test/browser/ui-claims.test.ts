@@ -44,9 +44,7 @@ test('draws each claim of each file with its verdict, and unfolds questions and 
   unfold('[data-fold=numbers]');
   const rows = await until(() => (findAll('tbody tr').length > 0 ? findAll('tbody tr') : null));
   expect(rows).toHaveLength(12);
-  expect(textOf(rows[0])).toMatch(
-    /^Training the summaries .* The paper’s claim \+\d+\.\d \[\+.*points 6 .*reproduced$/,
-  );
+  expect(textOf(rows[0])).toMatch(/^Training the summaries .* \+\d+\.\d \[\+.*points 6 .*reproduced Sample/);
   expect((await axe.run(cell)).violations).toEqual([]);
 });
 
@@ -90,7 +88,7 @@ test('the contents lead to their cells', async () => {
   const notebook = await until(() => find('lab-notebook') as LabNotebook | undefined);
   expect(app.isConnected).toBe(true);
   notebook.model.insert(0, { kind: 'contents' });
-  expect(textOf(await until(() => find('lab-contents')))).toContain('No heading yet');
+  await until(() => textOf(find('lab-contents')).includes('No heading yet'));
   const key = notebook.model.insert(3, { kind: 'prose', markdown: '## The *end*' });
   const entry = await until(() => findAll('button').find((button) => textOf(button) === 'The end'));
   entry.click();

@@ -45,9 +45,9 @@ export class LabClaims extends LabElement {
       summary { cursor: pointer; font-size: 0.9rem; font-weight: 600; width: max-content; max-width: 100%; padding: 0.2rem 0; }
       .scroll { overflow: auto; max-height: 32rem; border: 1px solid var(--line); border-radius: 6px; margin-top: 0.4rem; }
       table { border-collapse: collapse; font-size: 0.8rem; font-variant-numeric: tabular-nums; }
-      th, td { padding: 0.3rem 0.6rem; text-align: right; font-weight: 400; white-space: nowrap; }
-      tbody th { text-align: left; white-space: normal; min-width: 11rem; }
-      td.words, thead th { text-align: left; }
+      th, td { padding: 0.3rem 0.6rem; text-align: left; vertical-align: baseline; font-weight: 400; min-width: 6.5rem; }
+      tbody th { min-width: 14rem; }
+      th.number, td.number { text-align: right; white-space: nowrap; min-width: 0; }
       thead th { position: sticky; top: 0; background: var(--paper); border-bottom: 1px solid var(--line-strong); font-weight: 600; }
       tbody tr:nth-child(even) { background: var(--sunken); }
     `,
