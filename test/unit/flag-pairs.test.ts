@@ -28,7 +28,15 @@ const commands: Record<string, { words: string[]; values: Record<string, string>
   device: { words: ['smoke'], values: { fresh: '', set: 'iterations=3' }, refused: [] },
   eval: {
     words: ['smoke', `--policy=${base}`],
-    values: { writer: base, modes: 'single', seed: '1', episodes: '2', set: 'learningRate=0.001', kernels: 'fresh' },
+    values: {
+      writer: base,
+      modes: 'single',
+      seed: '1',
+      episodes: '2',
+      shell: '1',
+      set: 'learningRate=0.001',
+      kernels: 'fresh',
+    },
     refused: ['writer modes'],
   },
   collect: {

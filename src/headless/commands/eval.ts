@@ -2,8 +2,10 @@ import type { RunConfig } from '../../core/config/config';
 import { LabError } from '../../core/errors';
 import { type EvalMode, evalModes } from '../../core/experiment/experiment';
 import type { EvalSummary } from '../../core/metrics/records';
+import { currentShell, parseShellVersion } from '../../core/shell-version';
 import { VOCABULARY_SIZE } from '../../core/tokenizer/tokenizer';
 import { createNodePool } from '../../env/pool-node';
+import { shellPool } from '../../env/shell-pool';
 import { shapeOf } from '../../run/presets/pretrain';
 import { writesNotes } from '../../run/rollout/retry';
 import { build } from '../../run/session/build';
@@ -64,7 +66,7 @@ const evaluateCommand: Command = {
   name: 'eval',
   summary: 'success of a checkpoint on held-out tasks: compaction on, one window, twice the window',
   usage:
-    'eval <preset|config.json> --policy file.safetensors [--writer file.safetensors] [--modes comp,single,long] [--seed N] [--episodes n] [--set key=value]… [--kernels …]',
+    'eval <preset|config.json> --policy file.safetensors [--writer file.safetensors] [--modes comp,single,long] [--seed N] [--episodes n] [--shell 1|2] [--set key=value]… [--kernels …]',
   positionals: 1,
   options: {
     policy: { type: 'string', help: 'policy to evaluate: a base, or policy.safetensors of a run' },
@@ -75,6 +77,7 @@ const evaluateCommand: Command = {
     },
     seed: { type: 'string', help: 'seed of the held-out tasks and draws (default 0)' },
     episodes: { type: 'string', help: 'episodes per mode (default: the configuration’s finalEvalEpisodes)' },
+    shell: { type: 'string', help: 'version of the terminal, as a run records it (default: the last)' },
     set: { type: 'string', multiple: true, help: 'change one configuration key' },
     kernels: kernelsOption,
   },
@@ -85,6 +88,7 @@ const evaluateCommand: Command = {
     if (path === undefined) throw args.usageError('usage.missing-argument', 'Missing --policy', { expected: 'a file' });
     const seed = args.seed();
     const episodes = args.integer('episodes', config.finalEvalEpisodes, 1, 1_000_000);
+    const shell = parseShellVersion(args.integer('shell', currentShell, 1, currentShell), '--shell');
     const modes = modesOf(args);
     const writes = modes.includes('comp') || writesNotes(config);
     args.requireEffect('writer', writes, 'comp among --modes: in the others nothing is summarised');
@@ -99,7 +103,7 @@ const evaluateCommand: Command = {
     const request = await readKernels(args);
     const machine = await openMachine(config.engine);
     const { adapter } = machine;
-    const pool = await createNodePool({ workers: config.terminalWorkers });
+    const pool = shellPool(await createNodePool({ workers: config.terminalWorkers }), shell);
     try {
       const kernels = await requestedPlan(args, request, machine, model.shape, config);
       const engine = await createEngine(machine, model.shape, config, kernels);
@@ -121,6 +125,7 @@ const evaluateCommand: Command = {
         seed,
         adapter,
         kernels,
+        shell,
         build,
       });
       engine.dispose();
