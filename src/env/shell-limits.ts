@@ -30,7 +30,7 @@ export const executionLimits = {
 } as const;
 
 /** just-bash reports a limit with this exit code and one of these wordings in the last line. */
-const LIMIT_EXIT_CODE = 126;
+export const LIMIT_EXIT_CODE = 126;
 const patterns: readonly (readonly [RegExp, TerminalLimit])[] = [
   [/maxCommandCount/, 'commands'],
   [/iterations?\b/, 'loops'],

@@ -8,7 +8,8 @@ import { Bash, type BashOptions, InMemoryFs } from 'just-bash/browser';
 import { errorParts } from '../core/errors';
 import type { ShellVersion } from '../core/shell-version';
 import { gnuCommands } from './gnu-commands';
-import { executionLimits, limitOf, type TerminalLimit } from './shell-limits';
+import { executionLimits, LIMIT_EXIT_CODE, limitOf, type TerminalLimit } from './shell-limits';
+import { nestingFault } from './shell-nesting';
 import type { VerifierShell } from './task';
 import { errorsOnTerminal, nextScriptCommand, type Script, showHeldCommand, takeHeld } from './terminal-streams';
 import { withVirtualGlobals } from './virtual-globals';
@@ -108,6 +109,8 @@ export class Terminal implements VerifierShell {
 
   private async execute(command: string): Promise<TerminalResult> {
     if (command.trim() === '') return { output: '', exitCode: 0, exited: false };
+    const fault = nestingFault(command);
+    if (fault) return { output: fault, exitCode: LIMIT_EXIT_CODE, exited: false, limit: 'depth' };
     this.change = this.mergeStreams;
     try {
       const { stdout, stderr, exitCode, env } = await this.bash.exec(command, { cwd: this.cwd });

@@ -100,7 +100,7 @@ describe('hostile commands are harmless', () => {
     ['huge pipeline', `cat lamp ${'| cat '.repeat(500)}`, undefined],
     ['huge pipeline of shells', `echo ${'| sh '.repeat(300)}`, undefined],
     ['deep nesting', `echo ${'$('.repeat(200)}echo${')'.repeat(200)}`, undefined],
-    ['deep parentheses', `${'('.repeat(5000)}`, undefined],
+    ['deep parentheses', `${'('.repeat(5000)}`, 'depth'],
     ['long line', `echo ${big}`, undefined],
     ['NUL and controls', 'echo \u0000\u0001\u001b[31m\u007f', undefined],
     ['unicode', 'echo "héllo 🌋 \u{10FFFF} \ud800"', undefined],
@@ -121,6 +121,22 @@ describe('hostile commands are harmless', () => {
     // The terminal still answers, and other terminals were not touched.
     expect((await terminal.run('echo alive')).output).toBe('alive\n');
     expect((await (await open()).run('cat lamp')).output).toBe('a b\n');
+  });
+
+  // Below the limit the shell itself answers; above it, its answer would depend on the engine's stack.
+  test.each(['', 'a=', '[[ ', 'echo "it\'s"; ', 'echo $'])('%j and brackets: the limit is a count', async (before) => {
+    const terminal = await open();
+    const at = (n: number) => terminal.run(before + '('.repeat(n));
+    expect((await at(200)).limit).toBeUndefined();
+    for (const n of [201, 10_000])
+      expect(await at(n)).toEqual({
+        output: 'bash: maximum nesting depth exceeded (200 open brackets in a row)\n',
+        exitCode: 126,
+        exited: false,
+        limit: 'depth',
+      });
+    const quoted = '('.repeat(10_000);
+    expect((await terminal.run(`echo '${quoted}'`)).output).toBe(`${quoted}\n`);
   });
 
   test('limits are reached at the same place every time', async () => {
