@@ -31,7 +31,8 @@ export class LabEpisodePane extends LabElement {
       .instruction::before { content: 'task '; color: var(--ink-3); }
       .summary { color: var(--summary); text-decoration: underline; text-underline-offset: 3px; margin-top: 0.25rem !important; }
       .summary::before { content: 'summary '; text-decoration: none; display: inline-block; margin-right: 1ch; }
-      .gone:not(.instruction) { opacity: 0.72; border-left: 2px dotted var(--line-strong); padding-left: 0.5rem; }
+      /* Fainter by weight and a dotted edge, not by opacity: it must stay readable. */
+      .gone:not(.instruction) { color: var(--ink-2); font-weight: 400; border-left: 2px dotted var(--line-strong); padding-left: 0.5rem; }
       .card { height: var(--card-height, 6.4rem); overflow: hidden auto; border-radius: 6px; border: 1px solid var(--line); padding: 0.45rem 0.7rem; font-size: 0.8rem; line-height: 1.4; }
       .card.full { border-color: var(--summary); border-left-width: 4px; }
       .card p { margin: 0; overflow-wrap: anywhere; }
