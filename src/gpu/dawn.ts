@@ -21,10 +21,12 @@ export async function dawnGpu(): Promise<GPU> {
     if (driver) process.env.VK_DRIVER_FILES = driver;
   }
   const { create, globals } = await import('webgpu');
-  if (!(globalThis as { dawnInstance?: unknown }).dawnInstance) paceDawn(globals as Record<string, unknown>);
+  const kept = globalThis as { dawnInstances?: GPU[] };
+  if (!kept.dawnInstances) paceDawn(globals as Record<string, unknown>);
   Object.assign(globalThis, globals);
   const gpu = create([]);
-  // Dawn's instance must outlive every object made from it: collected, it takes the process down.
-  (globalThis as { dawnInstance?: unknown }).dawnInstance = gpu;
+  // An instance must outlive every object made from it: collected, it takes the process down. So none is ever let go, also
+  // where a second is made while objects of the first live.
+  kept.dawnInstances = [...(kept.dawnInstances ?? []), gpu];
   return gpu;
 }

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dawnGpu } from '../../src/gpu/dawn';
 import { acquireDevice, type GpuContext } from '../../src/gpu/device';
@@ -27,5 +29,20 @@ test('what the device refuses is an error at the next read-back, once', async ()
 test('a copy beyond the end is an error, not zeros', async () => {
   const buffer = context.createBuffer('test', 16, GPUBufferUsage.COPY_SRC);
   await expect(readBack(context, [{ buffer, offset: 0, size: 64 }])).rejects.toMatchObject({ code: 'gpu.refused' });
+  context.destroyBuffer(buffer);
+});
+
+test('objects of an instance live on after another was made and what nobody holds was collected', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  await dawnGpu();
+  for (let i = 0; i < 5; i++) {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const buffer = context.createBuffer('test', 16, GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST);
+  context.device.queue.writeBuffer(buffer, 0, new Uint32Array(4).fill(3));
+  const [bytes] = await readBack(context, [whole(buffer)]);
+  expect([...new Uint32Array(bytes!)]).toEqual([3, 3, 3, 3]);
   context.destroyBuffer(buffer);
 });
