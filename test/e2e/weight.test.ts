@@ -6,7 +6,12 @@ import { open } from './notebook-page';
 
 const LIMIT = 200_000;
 /** What the home page loads by itself: the entry, and the modules that it imports() to draw the cells of its notebook. */
-const HOME = ['index.html', 'virtual:shipped-formulas', 'src/core/recording/recording.ts'];
+const HOME = [
+  'index.html',
+  'virtual:shipped-formulas',
+  'src/core/recording/recording.ts',
+  'src/core/recording/run-result.ts',
+];
 
 type Manifest = Record<string, { file: string; imports?: string[]; dynamicImports?: string[] }>;
 

@@ -2,33 +2,16 @@
 import * as v from 'valibot';
 import { LabError } from '../errors';
 import { kernelPlanSchema } from '../kernels';
-import type { EvalSummary } from '../metrics/records';
 import { shellVersions } from '../shell-version';
 import { OUTCOME_DIGITS, requireConsistent } from './consistency';
 import type { CellResult, ExperimentResults } from './experiment';
-import { between, count, exactly, finite, kebab, list, parseWith, settings } from './parse';
+import { between, count, exactly, kebab, list, parseWith, settings } from './parse';
 import { parseExperiment } from './schema';
+import { amount, orNull, share, summarySchema } from './summary-schema';
 
-/** A mean of counts, or a time. */
-const amount = v.pipe(finite, v.minValue(0));
-const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
-const orNull = <T>(schema: v.GenericSchema<unknown, T>) => v.nullable(schema);
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
 /** Most iterations of a run, as in the config table. */
 const series = <T>(item: v.GenericSchema<unknown, T>) => list(item, 0, 10_000);
-
-/** A held-out evaluation in a file. */
-export const summarySchema: v.GenericSchema<unknown, EvalSummary> = exactly({
-  success: share,
-  episodes: count,
-  firstAttempt: v.exactOptional(share),
-  byCompactions: list(exactly({ solved: count, episodes: count }), 0, 1000),
-  successNeedingCompaction: orNull(share),
-  meanTurns: amount,
-  meanCompactions: amount,
-  meanSummaryTokens: amount,
-  factRecall: orNull(share),
-});
 
 const curveSchema = exactly({
   envTokens: series(count),

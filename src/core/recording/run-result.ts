@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import { defaultConfig, nonDefault, type PartialConfig, type RunConfig } from '../config/config';
 import { between, count, exactly, finite, list, parseWith, settings } from '../experiment/parse';
-import { summarySchema } from '../experiment/result';
+import { amount, share, summarySchema } from '../experiment/summary-schema';
 import { kernelPlanSchema } from '../kernels';
 import type { CurveRecord } from '../metrics/records';
 import { shellVersions } from '../shell-version';
@@ -11,8 +11,6 @@ import { shellVersions } from '../shell-version';
 const MAX_ITERATIONS = 10_000;
 
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
-const amount = v.pipe(finite, v.minValue(0));
-const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
 const seed = between(0, 2 ** 32 - 1);
 const time = v.pipe(v.string(), v.isoTimestamp());
 
