@@ -19,7 +19,8 @@ const chartsDrawn = () =>
 
 describe('an experiment', () => {
   test('runs, pauses, steps, resumes, stops; the curves follow', async () => {
-    const { trainer } = await mount({ iterationMs: 60 });
+    // Long enough that the run has not ended when the first chart has loaded, also on a busy machine.
+    const { trainer } = await mount({ iterationMs: 200 });
     expect(trainer.calls).toEqual([]);
     expect(find('lab-charts')).toBe(undefined);
     await click('[data-command=run]');

@@ -8,6 +8,7 @@ import { type ConfigKey, configTable } from '../../src/core/config/config-table'
 import { indexEntry, isRunOf, parseRunIndex, parseRunResult } from '../../src/core/recording/run-result';
 import { writeResult } from '../../src/headless/result-file';
 import { isPreset, presets } from '../../src/run/presets/presets';
+import { comparable, timeByPace } from '../../src/ui/recorded/pace';
 import { fakeRecord } from '../browser/ui/fake-run';
 
 const folder = 'public/results';
@@ -59,6 +60,23 @@ describe('which run it is', () => {
     const value = another(name, config);
     expect(value).not.toBe(config[name]);
     expect(index.filter((run) => isRunOf(run, { ...config, [name]: value } as RunConfig, 1))).toEqual([]);
+  });
+});
+
+describe('the time of a run by the pace of another', () => {
+  const ran = parseConfig({ ...presets.quick.config, iterations: 40, episodes: 64 });
+  const record = { ...fakeRecord(1, ran), rolloutMs: 100, updateMs: 50, evalMs: 0 };
+
+  test('in proportion to iterations and episodes, evaluations included', () => {
+    const records = [record, { ...record, evalMs: 100 }];
+    expect(timeByPace(records, ran, ran)).toBe(40 * 200);
+    expect(timeByPace(records, ran, { ...ran, iterations: 10, episodes: 128 })).toBe(10 * 2 * 200);
+    expect(timeByPace([], ran, ran)).toBe(null);
+  });
+  test('only of runs whose episodes cost the same', () => {
+    expect(comparable(ran, { ...ran, lambda: 0.5, iterations: 7, episodes: 8, learningRate: 0.1 })).toBe(true);
+    expect(comparable(ran, { ...ran, window: 96 })).toBe(false);
+    expect(comparable(ran, { ...ran, layers: ran.layers + 1 })).toBe(false);
   });
 });
 

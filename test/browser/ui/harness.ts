@@ -23,7 +23,7 @@ const trainer = new FakeTrainer({
 });
 if (query.has('stored')) trainer.seed('stored-1', 'quick', parseConfig(presets.quick.config), 23, 'running');
 const sample = homeDocument.cells.concat({ kind: 'comparison', results: 'paper-table', folded: false });
-const fetchResults = async () => JSON.stringify(fakeResults);
+const fetchResults = async (name: string) => JSON.stringify(name === 'runs' ? { version: 1, runs: [] } : fakeResults);
 const app = document.querySelector<LabApp>('lab-app') as LabApp;
 app.services = {
   presets,
