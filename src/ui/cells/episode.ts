@@ -52,7 +52,8 @@ export class LabEpisode extends LabElement {
       .tasks button:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
       @media (max-width: 620px) { .sentence { font-size: 0.95rem; } }
       .about { margin: 0.6rem 0 0; font-size: 0.85rem; line-height: 1.45; color: var(--ink-2); max-width: 62rem; }
-      .train { margin-top: 0.7rem; gap: 0.4rem 1.2rem; }
+      .train { margin-top: 0.7rem; gap: 0.4rem 1.2rem; align-items: flex-start; }
+      .train details { padding-top: 0.35rem; }
       details { font-size: 0.8rem; color: var(--ink-2); flex: 1 1 14rem; min-width: 0; }
       details p { margin: 0.2rem 0 0; overflow-wrap: anywhere; line-height: 1.5; }
       code { font-family: var(--font-mono); font-size: 0.95em; }
