@@ -55,9 +55,13 @@ export class FileSink implements Sink {
     return join(this.folder, files[file]);
   }
 
+  static holdsRun(folder: string): boolean {
+    return existsSync(join(folder, files.header));
+  }
+
   /** @throws `run.exists` when the folder already holds a run */
   requireNew(): void {
-    if (existsSync(this.at('header')))
+    if (FileSink.holdsRun(this.folder))
       throw new LabError({
         code: 'run.exists',
         what: 'The output folder already holds a run',

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRolloutLine } from '../../src/core/trajectory/trajectory-jsonl';
@@ -107,6 +107,24 @@ describe('lab run', () => {
     const last = ({ lines }: Ended) => ({ ...lines[lines.length - 1], elapsedMs: 0, deviceBytes: 0 });
     expect(again.lines).toHaveLength(1);
     expect(last(again)).toEqual(last(whole));
+  });
+
+  test('while one process writes a run, another does not resume it', {
+    timeout: 300_000,
+  }, async () => {
+    const out = join(folder, 'busy');
+    const first = run([...smoke, '--out', out]);
+    await expect.poll(() => existsSync(join(out, 'running')), { timeout: 60_000 }).toBe(true);
+    await expect.poll(() => existsSync(join(out, 'config.json')), { timeout: 60_000 }).toBe(true);
+    const second = await run(['--resume', out]);
+    expect([second.code, second.stderr]).toEqual([1, expect.stringMatching(/Another process is writing this run/)]);
+    const ended = await first;
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(timeless(ended)).toEqual(timeless(whole));
+    expect(existsSync(join(out, 'running'))).toBe(false);
+    // What a killed process left holds nobody up.
+    writeFileSync(join(out, 'running'), JSON.stringify({ pid: 2 ** 22 + 1, host: hostname() }));
+    expect((await run(['--resume', out])).code).toBe(0);
   });
 
   test('a run that its token budget ends has its evaluation, resumed too', { timeout: 300_000 }, async () => {

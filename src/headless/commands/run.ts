@@ -16,6 +16,7 @@ import { configInput } from '../file-help';
 import { FileSink } from '../file-sink';
 import { kernelsOption, readKernels, requestedPlan } from '../kernels-option';
 import { writeResult } from '../result-file';
+import { claimRun } from '../run-claim';
 import { baseFromDisk, openMachine, readConfig } from '../runtime';
 import { fileError, shown } from '../system-error';
 import { requireWritableFile, requireWritableFolder } from '../targets';
@@ -174,78 +175,92 @@ const run: Command = {
   },
   input: configInput,
   async run(args) {
-    const { description, stored, folder } = await plan(args);
-    const request = await readKernels(args);
-    const { config } = description;
-    const { shape, parameters } = await loadBase(config, description.seed, baseFromDisk);
-    folder?.useShape(shape);
-    await requireTargets(args, folder, stored !== null);
-    const machine = await openMachine(config.engine);
-    const { adapter } = machine;
-    // A run goes on with the kernels it began with, whatever was measured since: only so is it the same run.
-    const kernels =
-      stored && request === undefined
-        ? stored.header.kernels
-        : await requestedPlan(args, request, machine, shape, config);
-    if (stored && request === undefined) await requireStoredPlan(machine, shape, stored.header);
-    const made = { adapter, engine: machine.engine, build, kernels, shell: currentShell };
-    const header: RunHeader = stored?.header ?? { ...description, ...made };
-    if (folder && !stored) await folder.saveHeader(header);
-    const pool = await createNodePool({ workers: config.terminalWorkers });
+    const resume = args.path('resume');
+    // Before it is read: reading mends what a crash left, which must not be done under a process that still writes.
+    const release = resume !== undefined && FileSink.holdsRun(resume) ? await claimRun(resume) : undefined;
     try {
-      const engine = await createEngine(machine, shape, config, kernels);
-      const report = reporter(args);
-      const records: IterationRecord[] = stored?.records ?? [];
-      const memory = args.text('memory');
-      const emit = (event: TrainerEvent) => {
-        if (event.type === 'progress') report(event.progress);
-        else if (event.type === 'iteration') {
-          args.print(iterationLine(event.record));
-          records.push(event.record);
-          if (memory) appendMemory(memory, memoryLine(event.record.iteration, engine));
-          for (const alarm of event.record.alarms) args.note(`alarm: ${alarm.message}`);
-        }
-      };
-      const trainer = new Trainer(header, {
-        engine,
-        pool,
-        sink: folder ?? new NullSink(),
-        base: parameters,
-        here: { adapter, build, kernels },
-        emit,
-        now: () => performance.now(),
-      });
-      args.signal.addEventListener('abort', () => trainer.stop());
-      // Asked for while the device was being opened: no event comes any more.
-      if (args.signal.aborted) trainer.stop();
-      const outcome = withEvaluation(await trainer.run(stored?.checkpoint ?? null), records);
-      args.print({
-        done: outcome.status === 'finished',
-        evalComp: success(outcome.evalComp),
-        evalSingle: success(outcome.evalSingle),
-        evalLong: success(outcome.evalLong),
-        evalCompDetail: outcome.evalComp,
-        evalSingleDetail: outcome.evalSingle,
-        evalLongDetail: outcome.evalLong,
-        iterations: outcome.iterations,
-        envTokens: outcome.envTokens,
-        elapsedMs: Math.round(outcome.elapsedMs),
-        adapter,
-        kernels,
-        seed: header.seed,
-        build,
-        deviceBytes: engine.deviceBytes(),
-      });
-      noteShares(args, 'training', timeShares(records.flatMap((r) => r.timing ?? [])));
-      noteShares(args, 'evaluation', timeShares(records.flatMap((r) => r.evalTiming ?? [])));
-      const result = args.text('result');
-      if (result) await writeResult(result, commandLine(args), header, records, outcome);
-      engine.dispose();
-      return outcome.status === 'finished' ? 0 : 130;
+      return await train(args);
     } finally {
-      await pool.close();
-      machine.context?.dispose();
+      await release?.();
     }
   },
 };
 export default run;
+
+/** Trains, or goes on. @returns the exit code */
+async function train(args: Arguments): Promise<number | undefined> {
+  const { description, stored, folder } = await plan(args);
+  const request = await readKernels(args);
+  const { config } = description;
+  const { shape, parameters } = await loadBase(config, description.seed, baseFromDisk);
+  folder?.useShape(shape);
+  await requireTargets(args, folder, stored !== null);
+  const machine = await openMachine(config.engine);
+  const { adapter } = machine;
+  // A run goes on with the kernels it began with, whatever was measured since: only so is it the same run.
+  const kernels =
+    stored && request === undefined
+      ? stored.header.kernels
+      : await requestedPlan(args, request, machine, shape, config);
+  if (stored && request === undefined) await requireStoredPlan(machine, shape, stored.header);
+  const made = { adapter, engine: machine.engine, build, kernels, shell: currentShell };
+  const header: RunHeader = stored?.header ?? { ...description, ...made };
+  const release = folder && !stored ? await claimRun(folder.folder) : undefined;
+  const pool = await createNodePool({ workers: config.terminalWorkers });
+  try {
+    if (folder && !stored) await folder.saveHeader(header);
+    const engine = await createEngine(machine, shape, config, kernels);
+    const report = reporter(args);
+    const records: IterationRecord[] = stored?.records ?? [];
+    const memory = args.text('memory');
+    const emit = (event: TrainerEvent) => {
+      if (event.type === 'progress') report(event.progress);
+      else if (event.type === 'iteration') {
+        args.print(iterationLine(event.record));
+        records.push(event.record);
+        if (memory) appendMemory(memory, memoryLine(event.record.iteration, engine));
+        for (const alarm of event.record.alarms) args.note(`alarm: ${alarm.message}`);
+      }
+    };
+    const trainer = new Trainer(header, {
+      engine,
+      pool,
+      sink: folder ?? new NullSink(),
+      base: parameters,
+      here: { adapter, build, kernels },
+      emit,
+      now: () => performance.now(),
+    });
+    args.signal.addEventListener('abort', () => trainer.stop());
+    // Asked for while the device was being opened: no event comes any more.
+    if (args.signal.aborted) trainer.stop();
+    const outcome = withEvaluation(await trainer.run(stored?.checkpoint ?? null), records);
+    args.print({
+      done: outcome.status === 'finished',
+      evalComp: success(outcome.evalComp),
+      evalSingle: success(outcome.evalSingle),
+      evalLong: success(outcome.evalLong),
+      evalCompDetail: outcome.evalComp,
+      evalSingleDetail: outcome.evalSingle,
+      evalLongDetail: outcome.evalLong,
+      iterations: outcome.iterations,
+      envTokens: outcome.envTokens,
+      elapsedMs: Math.round(outcome.elapsedMs),
+      adapter,
+      kernels,
+      seed: header.seed,
+      build,
+      deviceBytes: engine.deviceBytes(),
+    });
+    noteShares(args, 'training', timeShares(records.flatMap((r) => r.timing ?? [])));
+    noteShares(args, 'evaluation', timeShares(records.flatMap((r) => r.evalTiming ?? [])));
+    const result = args.text('result');
+    if (result) await writeResult(result, commandLine(args), header, records, outcome);
+    engine.dispose();
+    return outcome.status === 'finished' ? 0 : 130;
+  } finally {
+    await pool.close();
+    machine.context?.dispose();
+    await release?.();
+  }
+}
