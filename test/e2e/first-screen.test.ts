@@ -23,7 +23,7 @@ test.each(cases)('at $width × $height, WebGPU $webgpu: sentence, episodes and b
   if (!webgpu) await page.getByText('tokens a second').waitFor();
   const button = page.locator('wa-button[data-train]').filter({ hasText: label });
   await button.waitFor();
-  await expect.poll(() => page.locator('lab-episode-pane .terminal').first().textContent()).toMatch(/cat/);
+  await page.locator('lab-episode-pane .terminal').first().getByText('cat ').first().waitFor();
   expect(await inside(page.locator('lab-episode .sentence'), page)).toBe(true);
   for (const policy of ['base', 'trained'])
     expect(await inside(page.locator(`lab-episode-pane[data-policy=${policy}]`), page), policy).toBe(true);
@@ -58,9 +58,11 @@ test('the button trains what is shown: the preset of the recording, inserted whe
   await page.locator('lab-episode-pane .terminal').getByText('repair fork').first().waitFor();
   const before = await page.locator('lab-experiment').count();
   await page.locator('wa-button[data-train]').click();
-  await expect.poll(() => page.locator('lab-experiment').count()).toBe(before + 1);
+  await expect.poll(() => page.locator('lab-experiment').count(), { timeout: 20_000 }).toBe(before + 1);
   const preset = () => page.locator('lab-setup wa-select').first();
-  await expect.poll(() => preset().evaluate((select) => (select as HTMLSelectElement).value)).toBe('code-suite');
+  await expect
+    .poll(() => preset().evaluate((select) => (select as HTMLSelectElement).value), { timeout: 20_000 })
+    .toBe('code-suite');
   await page.locator('lab-experiment').first().locator('wa-button[data-command=pause]').waitFor();
   await close();
 });
