@@ -1,37 +1,24 @@
 /** Where Chromium is, and the flags that give it a WebGPU adapter without a graphics card. */
-import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
-import { delimiter, join } from 'node:path';
+import { findExecutable, windowsPlaces } from './executable.mjs';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
 
 const fixedPlaces = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
-  ...['PROGRAMFILES', 'PROGRAMFILES(X86)', 'LOCALAPPDATA'].flatMap((variable) => {
-    const folder = process.env[variable];
-    return folder ? [join(folder, 'Google/Chrome/Application/chrome.exe')] : [];
-  }),
+  ...windowsPlaces('Google/Chrome/Application/chrome.exe'),
 ];
-
-/** @param {string} path */
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /**
  * The browser for tests: CHROMIUM_PATH, CHROME_BIN, the system's own, or one that playwright-core downloaded.
  * @returns {string | undefined}
  */
 export function findChromium() {
-  const named = [process.env.CHROMIUM_PATH, process.env.CHROME_BIN].flatMap((path) => (path ? [path] : []));
-  const onPath = (process.env.PATH ?? '').split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
-  return [...named, ...onPath, ...fixedPlaces, ...playwrightBrowser()].find(isExecutable);
+  return findExecutable([process.env.CHROMIUM_PATH, process.env.CHROME_BIN], names, [
+    ...fixedPlaces,
+    ...playwrightBrowser(),
+  ]);
 }
 
 function playwrightBrowser() {

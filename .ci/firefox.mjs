@@ -1,36 +1,20 @@
 /** Where Firefox is, the preferences that give it a WebGPU adapter without a graphics card, and the adapter it then finds. */
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { findExecutable, windowsPlaces } from './executable.mjs';
 
 const names = process.platform === 'win32' ? ['firefox.exe'] : ['firefox-esr', 'firefox'];
 
 const fixedPlaces = [
   '/Applications/Firefox.app/Contents/MacOS/firefox',
-  ...['PROGRAMFILES', 'PROGRAMFILES(X86)', 'LOCALAPPDATA'].flatMap((variable) => {
-    const folder = process.env[variable];
-    return folder ? [join(folder, 'Mozilla Firefox/firefox.exe')] : [];
-  }),
+  ...windowsPlaces('Mozilla Firefox/firefox.exe'),
 ];
-
-/** @param {string} path */
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /**
  * The Firefox for tests: FIREFOX_PATH, or the system's own (ESR first).
  * @returns {string | undefined}
  */
 export function findFirefox() {
-  const named = process.env.FIREFOX_PATH ? [process.env.FIREFOX_PATH] : [];
-  const onPath = (process.env.PATH ?? '').split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
-  return [...named, ...onPath, ...fixedPlaces].find(isExecutable);
+  return findExecutable([process.env.FIREFOX_PATH], names, fixedPlaces);
 }
 
 const preferences = {
