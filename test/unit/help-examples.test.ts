@@ -3,28 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { runLab } from '../../src/headless/lab';
+import { labInProcess as lab } from './lab-in-process';
 
 vi.setConfig({ testTimeout: 120_000 }); // the first example loads a command's modules, on a busy machine
 const folder = mkdtempSync(join(tmpdir(), 'help-examples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-async function lab(words: string[], stdin = '') {
-  const answer = { code: 0, stdout: '', stderr: '' };
-  answer.code = await runLab(words, {
-    signal: new AbortController().signal,
-    out: (text) => {
-      answer.stdout += text;
-    },
-    err: (text) => {
-      answer.stderr += text;
-    },
-    async *lines() {
-      yield { number: 1, text: stdin };
-    },
-  });
-  return answer;
-}
 
 /** Reads the example out of the text of the help, and does what a shell would do with it. */
 async function paste(help: string, flags: string[] = []) {

@@ -1,8 +1,11 @@
 /** `lab` without a process of its own. */
 import { runLab } from '../../src/headless/lab';
 
-/** Runs a command line and gathers what it says. */
-export async function labInProcess(words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+/** Runs a command line and gathers what it says. @param stdin its one line; left out: none */
+export async function labInProcess(
+  words: string[],
+  stdin?: string,
+): Promise<{ code: number; stdout: string; stderr: string }> {
   const answer = { code: 0, stdout: '', stderr: '' };
   answer.code = await runLab(words, {
     signal: new AbortController().signal,
@@ -12,7 +15,9 @@ export async function labInProcess(words: string[]): Promise<{ code: number; std
     err: (text) => {
       answer.stderr += text;
     },
-    async *lines() {},
+    async *lines() {
+      if (stdin !== undefined) yield { number: 1, text: stdin };
+    },
   });
   return answer;
 }
