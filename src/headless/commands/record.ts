@@ -53,11 +53,7 @@ const record: Command = {
     const count = args.integer('tasks', 256, 1, 100_000);
     const index = args.given('index') ? args.integer('index', 0, 0, count - 1) : null;
     const family = args.text('family');
-    if (index !== null && family !== undefined)
-      throw args.usageError('usage.no-effect', '--family would do nothing beside --index, which names the task', {
-        expected: 'one of the two',
-        got: '--family and --index',
-      });
+    args.requireEffect('family', index === null, 'no --index, which names the task');
     if (family !== undefined) familyOf(family);
     await requireReplaceableFile(out);
     const trained = readPolicy(await readBytes('policy', path), path);
@@ -86,7 +82,7 @@ const record: Command = {
       }));
       const eligible = pairs.filter(({ task }) => family === undefined || task.family === family);
       const showing = eligible.filter(shows);
-      const chosen = index === null ? choose(showing) : pairs[index];
+      const chosen = index === null ? choose(eligible) : pairs[index];
       if (!chosen)
         throw new LabError({
           code: 'record.none',
