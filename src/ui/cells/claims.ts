@@ -12,6 +12,7 @@ import { loadComparison } from '../comparison/results-file';
 import '../error-panel';
 import { LabElement } from '../lab-element';
 import type { LabServices } from '../services';
+import { Sight } from '../sight';
 import { baseStyles } from '../styles';
 import { experimentStyles } from './experiment-styles';
 
@@ -26,14 +27,7 @@ export class LabClaims extends LabElement {
   @state() private opened: ReadonlySet<string> = new Set();
   /** The files that are loaded or being loaded. */
   private asked: string | null = null;
-  private visible = false;
-  private readonly sight = new IntersectionObserver(
-    (entries) => {
-      this.visible = entries.at(-1)?.isIntersecting ?? false;
-      if (this.visible) void this.load();
-    },
-    { rootMargin: '600px' },
-  );
+  private readonly sight = new Sight(this, () => void this.load());
 
   static override styles = [
     baseStyles,
@@ -53,16 +47,8 @@ export class LabClaims extends LabElement {
     `,
   ];
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.sight.observe(this);
-  }
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.sight.disconnect();
-  }
   protected override willUpdate(changed: PropertyValues<this>): void {
-    if (changed.has('cell') && this.visible) void this.load();
+    if (changed.has('cell') && this.sight.visible) void this.load();
   }
 
   private async load(): Promise<void> {

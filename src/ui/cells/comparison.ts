@@ -16,6 +16,7 @@ import '../comparison/sweep-figure';
 import '../error-panel';
 import { LabElement } from '../lab-element';
 import type { LabServices } from '../services';
+import { Sight } from '../sight';
 import { baseStyles } from '../styles';
 import type { TrainerSession } from '../trainer-session';
 import { experimentStyles } from './experiment-styles';
@@ -38,15 +39,7 @@ export class LabComparison extends LabElement {
   };
   /** The file that is loaded or being loaded. */
   private asked: string | null = null;
-  private visible = false;
-  private readonly sight = new IntersectionObserver(
-    (entries) => {
-      // A busy page gets several at once, oldest first: only the last says how it is now.
-      this.visible = entries.at(-1)?.isIntersecting ?? false;
-      if (this.visible) void this.load();
-    },
-    { rootMargin: '600px' },
-  );
+  private readonly sight = new Sight(this, () => void this.load());
 
   static override styles = [
     baseStyles,
@@ -60,13 +53,8 @@ export class LabComparison extends LabElement {
     `,
   ];
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.sight.observe(this);
-  }
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.sight.disconnect();
     // A cell that moves on the page leaves it for a moment.
     queueMicrotask(() => {
       if (!this.isConnected) void this.queue?.cancel();
@@ -77,7 +65,7 @@ export class LabComparison extends LabElement {
       this.dropQueue();
       this.comparison = null;
     }
-    if (changed.has('cell') && this.visible) void this.load();
+    if (changed.has('cell') && this.sight.visible) void this.load();
   }
 
   /** Ends what is computed of the results shown so far. */

@@ -1,7 +1,5 @@
 /** Result files of this site: fetched when a comparison comes into sight, once each, and checked. */
-
-import { LabError } from '../../core/errors';
-import { requireShallow } from '../../core/json-depth';
+import { fetchSiteJson, parseSiteJson } from '../site-json';
 import type { Comparison } from './comparison';
 
 /** Far above any real file: results may come from a mirror that serves something else. */
@@ -10,32 +8,14 @@ const MAX_CHARS = 32e6;
 /** The text of a file of public/results, by name without its ending. @throws LabError results.missing, results.unreachable */
 export type FetchResults = (name: string) => Promise<string>;
 
-export const fetchResults: FetchResults = async (name) => {
-  const url = new URL(`results/${name}.json`, document.baseURI);
-  const response = await fetch(url).catch((cause) => {
-    throw new LabError(
-      {
-        code: 'results.unreachable',
-        what: 'The results could not be loaded',
-        where: url.pathname,
-        got: String(cause),
-        fix: 'Check the connection, then try again.',
-      },
-      { cause },
-    );
-  });
-  // Some static hosts answer everything with their start page.
-  const type = response.headers.get('content-type') ?? '';
-  if (response.ok && type.includes('json')) return response.text();
-  throw new LabError({
-    code: 'results.missing',
-    what: 'This site has no such results',
-    where: `results/${name}.json`,
+export const fetchResults: FetchResults = (name) =>
+  fetchSiteJson(`results/${name}.json`, {
+    code: 'results',
+    unreachable: 'The results could not be loaded',
+    missing: 'This site has no such results',
     expected: 'a JSON file written by "lab collect"',
-    got: response.ok ? type || 'no content type' : `HTTP ${response.status}`,
     fix: 'Choose the name of a file in results/, or make it: lab experiment, then lab collect.',
   });
-};
 
 /** What was loaded, by where from: the cells of a notebook show the same files. */
 const loaded = new WeakMap<FetchResults, Map<string, Promise<Comparison>>>();
@@ -60,22 +40,6 @@ async function readComparison(name: string, fetchText: FetchResults): Promise<Co
     import('../../core/experiment/result'),
     import('./comparison'),
   ]);
-  if (text.length > MAX_CHARS)
-    throw new LabError({
-      code: 'results.too-large',
-      what: 'The results file is too large',
-      where,
-      expected: `at most ${MAX_CHARS} characters`,
-      got: String(text.length),
-    });
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw new LabError(
-      { code: 'results.bad', what: 'The results are not JSON', where, got: JSON.stringify(text.slice(0, 40)) },
-      { cause },
-    );
-  }
-  return new Comparison(parseResults(requireShallow(json, where), where));
+  const json = parseSiteJson(text, { what: 'The results file', where, code: 'results', most: MAX_CHARS });
+  return new Comparison(parseResults(json, where));
 }

@@ -2,6 +2,7 @@
 import { LabError } from '../../core/errors';
 import type { RunEntry, RunResult } from '../../core/recording/run-result';
 import type { LabServices } from '../services';
+import { parseSiteJson } from '../site-json';
 
 /** Far above any real file: a mirror may serve something else. */
 const MAX_CHARS = 4e6;
@@ -10,24 +11,8 @@ const INDEX = 'runs';
 type FetchResults = LabServices['fetchResults'];
 
 async function readJson(name: string, fetchText: FetchResults): Promise<unknown> {
-  const text = await fetchText(name);
   const where = `results/${name}.json`;
-  if (text.length > MAX_CHARS)
-    throw new LabError({
-      code: 'run-result.too-large',
-      what: 'The file is too large',
-      where,
-      expected: `at most ${MAX_CHARS} characters`,
-      got: String(text.length),
-    });
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new LabError(
-      { code: 'run-result.not-json', what: 'The file is not JSON', where, got: JSON.stringify(text.slice(0, 40)) },
-      { cause },
-    );
-  }
+  return parseSiteJson(await fetchText(name), { what: 'The file', where, code: 'run-result', most: MAX_CHARS });
 }
 
 /** @throws LabError results.…, run-result.… naming the first fault */
